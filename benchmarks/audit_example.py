@@ -7,7 +7,7 @@ Writes ``audit.json`` into fairdash/auditing/example, from which docs/audit.md t
 
 from __future__ import annotations
 
-from fairdash.auditing.audit import carry_out
+from fairdash.auditing.audit import execute_audit
 from fairdash.auditing.example import FOLDER
 from fairdash.auditing.plan import AuditPlan, Columns
 from fairdash.auditing.result import CONTENT
@@ -32,7 +32,7 @@ PLAN = AuditPlan(
 def main() -> None:
     """Run the plan and store the result."""
     origin = {"dataset": "motor_tariff", "options": {}}
-    result = carry_out(load_dataset("motor_tariff").table(), PLAN, origin=origin)
+    result = execute_audit(load_dataset("motor_tariff").table(), PLAN, origin=origin)
     write_whole(FOLDER / CONTENT, result.files()[CONTENT])
     for answer in result.answers:
         print(f"{answer.question}. {answer.title} {answer.text}")

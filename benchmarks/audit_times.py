@@ -62,7 +62,7 @@ def measure(case: str, n: int, *, file: Path | None = None) -> list[dict[str, ob
         wall, cpu = clock.seconds()
         marks.append({"case": case, "rows": n, "until": what, "wall_s": wall, "cpu_s": cpu})
 
-    from fairdash.auditing.audit import carry_out
+    from fairdash.auditing.audit import execute_audit
     from fairdash.auditing.plan import QUESTIONS, AuditPlan, columns_of
 
     mark("imports")
@@ -84,7 +84,9 @@ def measure(case: str, n: int, *, file: Path | None = None) -> list[dict[str, ob
 
     columns = columns_of("premium", "age", exposure="years", outcome="claims", controls=["bonus", "zone"])
     questions = (1, 2, 3) if file is not None else tuple(QUESTIONS)
-    carry_out(frame, AuditPlan(columns=columns, questions=questions, reliability=(0.7,)), progress=progress)
+    execute_audit(
+        frame, AuditPlan(columns=columns, questions=questions, reliability=(0.7,)), progress=progress
+    )
     mark("all answers")
     return marks
 

@@ -63,7 +63,7 @@ def fit(moment: Array, square: float, gram: Array, basis: Basis) -> Curve:
 
 def upper_limit(curve: Curve, seed: int) -> float:
     """Upper limit of the range: its derivative in the direction of the draws, by steps of one third."""
-    drawn, value = gaps._draw(curve.covariance, seed), np.ptp(curve.values)
+    drawn, value = gaps._draw_errors(curve.covariance, seed), np.ptp(curve.values)
     slope = 3 * (np.ptp(curve.values + drawn / 3, axis=1) - value)
     return float(value - np.quantile(slope, 0.05))
 

@@ -58,7 +58,7 @@ def case(calibrated: bool, by_class: bool, samples: int = SAMPLES) -> dict[str, 
     true, inside, bounded, rejected, width = truth(extra), [], [], [], []
     for seed in range(samples):
         y, p, known = sample(seed, calibrated=calibrated, extra=extra)
-        found = by_probability(y, p, NAMES, known=None if calibrated else known)
+        found = by_probability(y, p, NAMES, true_class=None if calibrated else known)
         inside.append((found["difference_low"] <= true) & (true <= found["difference_high"]))
         bounded.append((found["bound_low"] <= true) & (true <= found["bound_high"]))
         rejected.append((calibration(p, known, NAMES)["p_value"] <= 0.05).any())

@@ -25,7 +25,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 import fairdash as fd
-from fairdash.auditing.audit import decide
+from fairdash.auditing.audit import compute_verdicts
 from fairdash.evaluation.classes import holm
 
 RESULTS = Path(__file__).parent / "results" / "class_verdicts.csv"
@@ -111,13 +111,13 @@ def audited(case: Case, frame: pd.DataFrame, seed: int) -> tuple[str, float]:
 
     def keep(audits: Any) -> Any:
         kept.extend(audits)
-        return decide(audits)
+        return compute_verdicts(audits)
 
     roles = dict(case.roles)
     with ExitStack() as stack:
         for link in LINKS:
             stack.enter_context(patch(link, return_value=np.nan))
-        stack.enter_context(patch("fairdash.auditing.audit.decide", keep))
+        stack.enter_context(patch("fairdash.auditing.audit.compute_verdicts", keep))
         result = fd.audit(frame, price="price", questions=[1], max_gap=DELTA, random_state=seed, **roles)
     criterion = result.plan.criterion
     return result.verdict, min(holm([each.criteria[criterion].found.p_value for each in kept]))

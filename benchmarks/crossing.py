@@ -11,7 +11,7 @@ factor's coefficient of variation is 0.2, or 0.05 at a gap of δ: with more nois
 verdict.
 
 Each sample is judged by functions of the audit, :func:`fairdash.auditing.data.data_of` and
-:func:`~fairdash.auditing.audit.decide`, without sentences and tables and without the p-values for no gap and
+:func:`~fairdash.auditing.audit.compute_verdicts`, without sentences, tables and the p-values for no gap and
 for any link, which affect no verdict. Writes results/crossing.csv.
 """
 
@@ -27,7 +27,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.auditing.audit import decide
+from fairdash.auditing.audit import compute_verdicts
 from fairdash.auditing.data import Answered, crossed_cells, data_of
 from fairdash.auditing.gaps import ABOVE, BELOW
 from fairdash.auditing.plan import AuditPlan, plan_of
@@ -75,10 +75,12 @@ def drawn(
 
 def judged(frame: pd.DataFrame, plan: AuditPlan) -> list[str]:
     """Verdict of each hypothesis; the last is that of the combination of attributes."""
-    of_flat = patch("fairdash.auditing.gaps.p_of_flat", return_value=np.nan)
+    of_flat = patch("fairdash.auditing.gaps.p_value_of_flat_curve", return_value=np.nan)
     with of_flat, patch("fairdash.auditing.data.p_of_any_link", return_value=np.nan):
         hypotheses = data_of(frame, plan, tell=lambda *_: None)
-        return [each["independence"] for each in decide([Answered(data=each) for each in hypotheses])]
+        return [
+            each["independence"] for each in compute_verdicts([Answered(data=each) for each in hypotheses])
+        ]
 
 
 def counts(names: tuple[str, ...], planted: str, gap: int, cv: float, seeds: int) -> dict[str, Any]:

@@ -116,7 +116,7 @@ def picture(found: dict[str, Any], theme: Theme) -> dict[str, Any]:
         profiles=(lines["mean"], lines["low"], lines["high"]),
         names=["fairer model" if lam == 0 else f"λ = {lam:g}" for lam in found["lam"]],
         named_at=int(np.abs(lines["mean"][at] - lines["mean"][0]).argmax()),
-        besides=np.array([found["average"]]),
+        further_values=np.array([found["average"]]),
     )
     return {"spec": spec, "moves": [{"figure": 0, **each} for each in moves]}
 

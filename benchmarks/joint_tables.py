@@ -60,9 +60,11 @@ with two classes, and with two numeric attributes.
 
 A run with two or three attributes shows the dependence on each attribute, on every combination of two
 attributes (“age × sex”) and on all attributes together. The dependence on a combination is measured as the
-dependence on the product of the two attributes' ranks. This product represents the effect of the combination
-alone. The dependence that you choose to show determines the initial position of the slider. If you choose a
-combination, the page shows the average prediction for each pair of values.
+dependence on the product of the two attributes' ranks. If predictions are independent of each attribute
+alone, this dependence is due to the combination. If predictions follow one attribute, they may also depend on
+the product without any effect of the combination, because the product shows how far the attribute is from its
+middle. The dependence that you choose to show determines the initial position of the slider. If you choose a
+combination or all attributes together, the page shows the average prediction for each combination of values.
 
 ## Compared with Lee et al.
 

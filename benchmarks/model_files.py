@@ -17,7 +17,7 @@ import pandas as pd
 from fairdash.auditing.columns import DIFFERS
 from fairdash.auditing.models import model_answers
 from fairdash.auditing.models.foreign import read_model
-from fairdash.auditing.models.model_answers import priced
+from fairdash.auditing.models.model_answers import with_model_price
 from fairdash.errors import FairdashError
 from fairdash.tables.model_files.model_file import NAME_LINK
 
@@ -33,7 +33,7 @@ def read(folder: Path, row: pd.Series, portfolio: pd.DataFrame) -> dict[str, obj
     try:
         inputs = row["inputs"].split(" ")
         content, rows = (folder / row["name"]).read_bytes(), portfolio[[*inputs, column]]
-        frame, _, notes = priced(rows, content, columns=inputs, name="price", check_column=column)
+        frame, _, notes = with_model_price(rows, content, columns=inputs, name="price", check_column=column)
     except FairdashError as error:
         how = ASKED if NAME_LINK in str(error) else REFUSED
         return {"read": how, "difference": None, "words": str(error)}

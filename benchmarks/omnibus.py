@@ -28,7 +28,13 @@ from numpy.typing import NDArray
 import fairdash as fd
 from benchmarks.hard_links import LINKS
 from benchmarks.verdict import GROUPS, RHOS, TABLES, simulated
-from fairdash.dependence.omnibus import COMPONENTS, MAX_PERMUTED_ROWS, draw_signs, least_p, multiplied_values
+from fairdash.dependence.omnibus import (
+    COMPONENTS,
+    MAX_PERMUTED_ROWS,
+    combined_p_values,
+    draw_signs,
+    multiplied_values,
+)
 from fairdash.evaluation.assess import VERDICT_PERMUTATIONS
 
 Array = NDArray[np.float64]
@@ -136,7 +142,8 @@ def multipliers(name: str, seeds: range) -> dict[str, float]:
         codes = np.arange(len(u)) if groups is None else groups
         blocks, signs = draw_signs(codes, VERDICT_PERMUTATIONS, seed)
         found["by_multipliers"] += (
-            least_p(multiplied_values(u[None], v, blocks, signs, weight=weight)[0, :, 0])[0] <= LEVEL
+            combined_p_values(multiplied_values(u[None], v, blocks, signs, weight=weight)[0, :, 0])[0]
+            <= LEVEL
         )
     return found
 

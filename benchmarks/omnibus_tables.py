@@ -29,10 +29,10 @@ This page is made by `python -m benchmarks.omnibus_tables` from `benchmarks/resu
 
 One test of several measures decides whether predictions still depend on the sensitive attribute, because
 every single measure misses some links. Pages, reports and the command line show the p-value of this test
-(`verdict_p` in a run's tables). A p-value of at most 5 % means that a link is found. The grey band of the
-front of error against dependence shows only the range of the displayed measure under independence. A point
-may be inside the band while another measure finds a link, and vice versa. Runs made before this test existed
-keep their old verdicts.
+(`verdict_p` in a run's tables). A p-value of at most 5 % means that a link is found. In the chart of error
+against dependence, the grey band shows only the range of the displayed measure under independence. A point
+may be inside the band although another measure finds a link, and vice versa. Runs made before this test
+existed keep their old verdicts.
 
 ## How the test works
 
@@ -72,8 +72,8 @@ True
 ```
 
 In the library, the default B is {library}, or {signs_drawn} with random signs. `sample_weight=` and `groups=`
-have the same meaning as in `fd.assess_dependence`. For each of the six measures some order has the largest
-value, so p-values are rarely below 6 / (1 + B). Several tests corrected by Holm's method therefore need B =
+have the same meaning as in `fd.assess_dependence`. Each of the six measures has its largest value at some
+order, so p-values are rarely below 6 / (1 + B). Several tests corrected by Holm's method therefore need B =
 1,999.
 
 ## Links found, 300 rows
@@ -116,8 +116,8 @@ is true. The sizes come from `python -m benchmarks.p_values` and from the studie
 {places}
 
 The p-value of “no gap” remains valid if the spread of prices follows s. The test multiplies the price, or
-cost minus price, by fixed functions of s, and compares the mean of each product with its standard error,
-which treats policies, not rows, as independent. The functions are waves along the rank of s and indicators of
+cost minus price, by fixed functions of s. It compares the mean of each product with its standard error, for
+which policies are independent, but not rows. The functions are waves along the rank of s and indicators of
 the lowest and highest values, or differences between levels. The p-value does not come from the band of the
 curve, because the band includes an allowance for bias. For the criteria that are not primary, Holm's method
 corrects all `p_below` together, and all `p_above` together, before their verdicts are decided. `p_value` and
@@ -212,7 +212,7 @@ def places() -> Iterator[tuple[str, str, str, str]]:
         "the clearest pair of points; normal draws",
         of_audit("the gap is above the threshold"),
     )
-    yield "audit, answer 2, crossed attributes", "E[π] is the same in every cell", FLAT, "as 20 levels above"
+    yield "audit, answer 2, combined attributes", "E[π] is the same in every cell", FLAT, "as 20 levels above"
     yield (
         "audit, answer 5, autocalibration",
         "E[Y/L at π] is π in every band",

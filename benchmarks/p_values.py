@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from benchmarks.class_probabilities import NAMES, law
 from fairdash.auditing.curve import basis_of, fit_curve
-from fairdash.auditing.gaps import largest_gap, p_of_flat
+from fairdash.auditing.gaps import largest_gap, p_value_of_flat_curve
 from fairdash.auditing.plan import columns_of
 from fairdash.auditing.questions.decomposition import controlled_curve
 from fairdash.auditing.questions.sufficiency import autocalibration, bias_surface
@@ -38,7 +38,7 @@ Tested = Callable[[np.random.Generator], "float | dict[str, float]"]
 
 def p_of_no_gap(y: Array, table: AuditTable) -> float:
     """p-value for the largest gap of y along s."""
-    return p_of_flat(fit_curve(y, table, basis_of(table)))
+    return p_value_of_flat_curve(fit_curve(y, table, basis_of(table)))
 
 
 def price(rng: np.random.Generator, *, kind: str) -> float:
@@ -91,7 +91,7 @@ def among_equals(rng: np.random.Generator, *, factors: int) -> float:
     frame["price"] = 100 + 10 * c.sum(axis=1) + 10 * np.exp(0.4 * s) * rng.normal(size=ROWS)
     names = tuple(f"c{k}" for k in range(factors))
     table = AuditTable.of(frame, columns_of("price", "s", controls=names))
-    return p_of_flat(controlled_curve(table, names)[1])
+    return p_value_of_flat_curve(controlled_curve(table, names)[1])
 
 
 def claims(rng: np.random.Generator) -> dict[str, float]:

@@ -40,7 +40,7 @@ from fairdash.data.dataset import Dataset
 from fairdash.evaluation import DEFAULT_MEASURE, wide
 from fairdash.evaluation.assess import assess_predictions
 from fairdash.evaluation.bench import LEVELS as SHARES
-from fairdash.evaluation.bench import place_below, with_interval
+from fairdash.evaluation.bench import fractional_index_below, with_interval
 from fairdash.evaluation.execute_sweep import tariffs_of_plan
 from fairdash.tariff.plan import repaired_prices
 from fairdash.training.baselines import MAX_TREES
@@ -154,7 +154,7 @@ def paths(dataset: Dataset, n_splits: int, first: int) -> pd.DataFrame:
 
 def crossing(path: pd.DataFrame, wanted: float) -> float:
     """Error at the point where a path by strength first falls to a dependence; NaN if it never does."""
-    place = place_below(path["dependence"].to_numpy(), wanted)
+    place = fractional_index_below(path["dependence"].to_numpy(), wanted)
     return float(np.interp(place, np.arange(len(path)), path["error"]))
 
 

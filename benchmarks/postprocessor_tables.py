@@ -37,18 +37,19 @@ fd.FairPostprocessor("price", projection="network", alpha=0.5).fit(X, sensitive_
 
 - **A number and classes**, such as age and sex, are repaired together. The repaired price is then also
   independent of age within each sex. Combinations with fewer than 20 rows are merged. For **several
-  numbers**, prices are repaired for one number after another, in three passes. Each repair works within up to
-  ten bands of the other numbers, with about 200 rows per band. In an example with two numbers, this method
-  reduces the joint HGR from 0.88 to 0.17 on 4,000 new rows. Without bands, the joint HGR falls only to 0.83.
+  numbers**, prices are repaired for one number after another, in three passes. The last pass works within
+  combinations of up to ten bands of the other numbers, with at least about 200 rows per combination. In an
+  example with two numbers, this method reduces the joint HGR from 0.88 to 0.16 on 4,000 new rows. Without
+  bands, the joint HGR falls only to 0.83.
 - **`objective="equalized_residuals"`** subtracts the average error at each s. This repair does not equalise
   the spread of errors, which depends on the target and is unknown at pricing.
-- **Without s**, the repaired price still depends on s to the extent that the features x do not reveal s, as
-  the second table shows. If x reveals almost nothing about s, the price hardly changes. The attribute
+- **Without s**, the repaired price still depends on s if the features x predict the repair only in part (see
+  the second table). If x reveals almost nothing about s, the price hardly changes. The attribute
   `share_without_s_` is the share of the repair that is achieved without s on held-out rows, from 0 to 1.
 - **`projection="network"`** reaches every level of dependence down to the noise floor without using s, at the
-  cost shown in the table below. A fair network learns the price from the features alone. With
-  `projection="network"`, `alpha` is the requested reduction of the dependence, as a share of the distance
-  from the price's value to the floor. A pilot finds the network's λ.
+  cost shown in the table below. A fair network learns the price from the features alone. The parameter
+  `alpha` is then the requested reduction of the dependence, as a share of the distance from the price's value
+  to the noise floor. Trial trainings (a pilot) find the network's λ.
 - **A model fitted by the repair** is the mean of five models, one for each fold. The repair is calibrated on
   this mean, because customers pay this mean price, and this price must not follow s. Evaluate a repair on
   rows that were not used to fit it, as the audit page does.

@@ -34,7 +34,7 @@ ROWS: dict[str, dict[int, tuple[str, str]]] = {
         14: ("blank headers, or headers that are not text", "converted to text; the page shows the old and the new headers"),
         15: ("infinite values, such as 1e400 or “inf”", "refused; the message gives the line numbers"),
         16: ("mixed types in a column", "the column stays text; the page lists the lines and offers a conversion"),
-        17: ("the code “NA”", "the page shows the codes that count as missing, and the user can change them"),
+        17: ("the code “NA”", "the page shows the codes that mean a missing cell, and the user can change them"),
         18: ("leading zeros, ids above 2⁵³", "kept as text and flagged as an identifier"),
         19: ("thin space or apostrophe between thousands", "the page reports the cells and offers a conversion"),
         20: ("gzip, zip or Parquet bomb", "unpacking stops at the size limit; for Parquet, the rows × columns stated in the footer are checked first"),

@@ -1,4 +1,4 @@
-"""Entry point of ``python -m fairdash``; the module :mod:`fairdash.cli` contains the command line."""
+"""Entry point of ``python -m fairdash``. The module :mod:`fairdash.cli` contains the command line."""
 
 import sys
 

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 __version__ = "0.1.0"
 
-#: Packages that determine the last digits of a result.
+#: Packages whose versions may change the last digits of a result.
 _COMPUTING = ("torch", "numpy", "pandas", "scipy", "scikit-learn")
 
 

@@ -144,9 +144,9 @@ def sweep(
         device=device,
     )
 
-    def notify(doing: str, share: float) -> None:
+    def notify(message: str, share: float) -> None:
         if progress is not None:
-            progress(SweepProgress(doing, share))
+            progress(SweepProgress(message, share))
 
     options: dict[str, Any] = {"importance": importance, "references": references, "progress": notify}
     options["measures"] = tuple(measures)

@@ -1,7 +1,7 @@
-"""Errors that a user of fairdash may see, and a log entry that locates an error without personal data.
+"""Errors that a user of fairdash may see, and a text for the log that locates an error.
 
-Every message says what is wrong, where the error is (column, line numbers, number of cells) and how to fix
-it. No message quotes a cell, because uploaded tables contain personal data.
+Every message states the problem, its place (column, line numbers, number of cells) and how to fix it. No
+message quotes a cell, because uploaded tables contain personal data.
 
 The message of an exception often quotes the value that caused the error ("could not convert string to float:
 …"), and this value may be personal. The log therefore contains only the positions in the code and the types
@@ -59,7 +59,7 @@ class Problem:
     count
         Number of affected cells or rows, if it is known.
     is_option
-        Whether `column` names an option. An :class:`OptionError` sets this flag for all its problems.
+        True if `column` names an option. An :class:`OptionError` sets this flag for all its problems.
     fixes
         One-click fixes that the pages offer.
     """
@@ -73,25 +73,25 @@ class Problem:
     fixes: tuple[Fix, ...] = ()
 
     def __str__(self) -> str:
-        what = self.what.rstrip(".")
+        problem = self.what.rstrip(".")
         if self.column is None:
-            first = what.partition(" ")[0]
+            first = problem.partition(" ")[0]
             # File names and addresses keep their capitalisation.
-            what = what[:1].upper() + what[1:] if first.isalpha() else what
+            problem = problem[:1].upper() + problem[1:] if first.isalpha() else problem
         else:
             noun = "Option" if self.is_option else "Column"
-            what = f"{noun} “{self.column}”: {what[:1].lower()}{what[1:]}"
-        return f"{what}{_extent(self.lines, self.count)}. {self.hint}"
+            problem = f"{noun} “{self.column}”: {problem[:1].lower()}{problem[1:]}"
+        return f"{problem}{_lines_in_words(self.lines, self.count)}. {self.hint}"
 
 
-def _extent(lines: Sequence[int], count: int | None) -> str:
+def _lines_in_words(lines: Sequence[int], count: int | None) -> str:
     parts = []
     if count is not None:
         parts.append(f"{count:,} {'place' if count == 1 else 'places'}")
     if lines:
         numbers = ", ".join(str(line) for line in lines[:5])
-        rest = ", …" if (count or len(lines)) > 5 else ""
-        parts.append(f"{'line' if len(lines) == 1 else 'lines'} {numbers}{rest}")
+        ellipsis = ", …" if (count or len(lines)) > 5 else ""
+        parts.append(f"{'line' if len(lines) == 1 else 'lines'} {numbers}{ellipsis}")
     return f" ({'; '.join(parts)})" if parts else ""
 
 
@@ -111,20 +111,20 @@ class FairdashError(Exception):
         super().__init__("\n".join(str(problem) for problem in problems))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # By default, pickling keeps only the text of an exception, but steps of a run fail in other
+        # By default, pickling keeps only the text of an exception. Steps of a run may fail in other
         # processes, which pickle the exception.
         return type(self), self.problems
 
     @classmethod
-    def of(cls, what: str, hint: str, **more: Any) -> Self:
-        """Create an error with one problem; see :class:`Problem` for `what`, `hint` and the other fields.
+    def of(cls, what: str, hint: str, **options: Any) -> Self:
+        """Create an error with one problem. See :class:`Problem` for `what`, `hint` and the other fields.
 
         Examples
         --------
         >>> str(ReadingError.of("the file is empty", "Choose another file."))
         'The file is empty. Choose another file.'
         """
-        return cls(Problem(what=what, hint=hint, **more))
+        return cls(Problem(what=what, hint=hint, **options))
 
 
 class ReadingError(FairdashError, ValueError):
@@ -144,7 +144,7 @@ class StorageError(FairdashError, OSError):
 
 
 class MissingPackageError(FairdashError, ModuleNotFoundError):
-    """Error for a required package that is not installed; the message gives the command that installs it."""
+    """Error for a required package that is not installed. The message gives the command that installs it."""
 
 
 class OptionError(FairdashError, ValueError):
@@ -158,16 +158,16 @@ class DeterminedError(OptionError):
     """Error for given columns that determine the sensitive attribute, so that no rows can be compared."""
 
 
-def require_count(value: float, *, column: str, called: str = "number", least: int = 1) -> None:
-    """Check that an option is a whole number of at least `least`.
+def require_count(value: float, *, column: str, called: str = "number", lower_limit: int = 1) -> None:
+    """Check that an option is a whole number of at least `lower_limit`.
 
     Raises
     ------
     OptionError
         Raised if the option is not such a number; the error names the option `column`.
     """
-    if value != int(value) or value < least:
-        hint = f"Give a whole number of at least {least}."
+    if value != int(value) or value < lower_limit:
+        hint = f"Give a whole number of at least {lower_limit}."
         raise OptionError.of(f"The {called} is not usable", hint, column=column)
 
 
@@ -212,7 +212,7 @@ class RunError(FairdashError, RuntimeError):
 
 
 class Cancelled(Exception):
-    """Signal, and not an error, that the caller asked a computation to stop."""
+    """Signal that the caller asked a computation to stop. It is not an error."""
 
 
 def trace_of(error: BaseException) -> str:
@@ -229,10 +229,10 @@ def trace_of(error: BaseException) -> str:
     visited: set[int] = set()
     while link is not None and id(link) not in visited:
         visited.add(id(link))
-        places = [
-            f"  {place.filename}:{place.lineno} in {place.name}"
-            for place in traceback.extract_tb(link.__traceback__)
+        frames = [
+            f"  {frame.filename}:{frame.lineno} in {frame.name}"
+            for frame in traceback.extract_tb(link.__traceback__)
         ]
-        parts.append("\n".join([f"{type(link).__module__}.{type(link).__qualname__}", *places]))
+        parts.append("\n".join([f"{type(link).__module__}.{type(link).__qualname__}", *frames]))
         link = link.__cause__ or link.__context__
     return "\nafter ".join(parts)

@@ -136,11 +136,11 @@ class StackedMLP(nn.Module):
         self.widths = tuple(widths)
         self.activation = unit = ACTIVATIONS[activation]
         # All models of a split have the same seed, so each seed is drawn only once.
-        drawn = {
+        initial = {
             seed: _initial_layers(self.widths, seed, unit, first_layer_gain, first_bias_spread)
             for seed in set(seeds)
         }
-        members = [drawn[seed] for seed in seeds]
+        members = [initial[seed] for seed in seeds]
         self.weights = nn.ParameterList(
             torch.stack([member[layer][0] for member in members]) for layer in range(len(widths) - 1)
         )
@@ -192,8 +192,10 @@ class _Perceptrons(torch.autograd.Function):
                 offset = torch.add(bias, weight.sum(dim=2, keepdim=True), alpha=activation.shift)
                 h = torch.baddbmm(offset, weight, h, beta=scale, alpha=activation.factor * scale)
             else:
-                wide, offset = (part.reshape(tables, -1, part.shape[2]) for part in (weight, bias))
-                h = torch.baddbmm(offset, wide, h, beta=scale, alpha=scale).view(len(weight), -1, x.shape[1])
+                matrix, offset = (part.reshape(tables, -1, part.shape[2]) for part in (weight, bias))
+                h = torch.baddbmm(offset, matrix, h, beta=scale, alpha=scale).view(
+                    len(weight), -1, x.shape[1]
+                )
             if layer < last:
                 hidden.append(activation.keep(h))
         # Saved tensors are protected against changes, but the hidden layers need no protection, because only
@@ -217,11 +219,11 @@ class _Perceptrons(torch.autograd.Function):
             of_weights.append(activation.factor * gradient_of_weight + activation.shift * total)
             slope = torch.bmm(activation.gain * weight.transpose(1, 2), slope).mul_(activation.slope(h))
         of_biases.append(slope.sum(dim=2, keepdim=True))
-        wide = slope.reshape(len(x), -1, x.shape[1])
-        of_weights.append(torch.bmm(wide, x).view_as(weights[0]))
+        wide_slope = slope.reshape(len(x), -1, x.shape[1])
+        of_weights.append(torch.bmm(wide_slope, x).view_as(weights[0]))
         of_x = None
         if ctx.needs_input_grad[1]:
-            of_x = torch.bmm(wide.transpose(1, 2), weights[0].reshape(len(x), -1, x.shape[2]))
+            of_x = torch.bmm(wide_slope.transpose(1, 2), weights[0].reshape(len(x), -1, x.shape[2]))
         return None, of_x, *reversed(of_weights), *reversed(of_biases)
 
 

@@ -1,7 +1,7 @@
 """A queue in memory that runs jobs in threads of the test process, because starting a worker takes seconds.
 
 It replaces :mod:`fairdash.jobs.queue` in every test without the mark ``processes``. A job takes the same path
-as in a worker, starting with :func:`fairdash.cli.worker.carry_out`. Jobs start when a test waits for
+as in a worker, starting with :func:`fairdash.cli.worker.run_job`. Jobs start when a test waits for
 something (:func:`tests.serving.until`), so that a test may also run a job directly.
 """
 
@@ -66,7 +66,7 @@ class Line:
                 if (at := self.state_of(id)) is not None and at.is_active:
                     self.jobs[id].state = STOPPED
 
-    def forget(self, ids: Iterable[str]) -> None:
+    def delete_jobs(self, ids: Iterable[str]) -> None:
         with self.lock:
             for id in ids:
                 self.jobs.pop(id, None)
@@ -92,7 +92,7 @@ class Line:
         return next((each for each in own if each.state == WAITING), None)
 
     def _work(self, queue_name: str) -> None:
-        from fairdash.cli.worker import carry_out
+        from fairdash.cli.worker import run_job
 
         while True:
             with self.lock:
@@ -102,7 +102,7 @@ class Line:
                     return
                 job.state = AT_WORK
             try:
-                status = carry_out(job.place, job.part)
+                status = run_job(job.place, job.part)
             except Exception:
                 # As in a worker, a job that was deleted in the meantime ends here.
                 status = 1
@@ -125,7 +125,7 @@ class Line:
 
 
 #: Functions of the queue that the queue in memory replaces.
-REPLACED = ("submit", "state_of", "cancel", "forget", "ensure_worker", "ensure_workers")
+REPLACED = ("submit", "state_of", "cancel", "delete_jobs", "ensure_worker", "ensure_workers")
 
 
 def stand_in(patch: pytest.MonkeyPatch) -> Line:

@@ -23,7 +23,7 @@ from fairdash.jobs import cancellation
 from fairdash.jobs.cancellation import is_at_work
 from fairdash.lab.studies import PROXIES, Study
 from fairdash.runs import deletion, worker
-from fairdash.runs.deletion import delete_expired, delete_made_from
+from fairdash.runs.deletion import delete_expired, delete_file_and_derived
 from fairdash.runs.launch import start_model, start_run
 from fairdash.runs.models import create_model
 from fairdash.runs.searches import create_search
@@ -251,7 +251,7 @@ def test_deletion_kills_a_worker_process_that_ignores_the_stop_request(monkeypat
     process = subprocess.Popen([sys.executable, "-c", f"{deaf}worker.main('{run.id}')"], env=os.environ)
     try:
         until(lambda: is_at_work(run.folder))
-        delete_made_from(source.sha256)
+        delete_file_and_derived(source.sha256)
         assert process.wait(timeout=10) != 0
     finally:
         process.kill()
@@ -262,7 +262,7 @@ def test_a_worker_that_starts_work_after_deletion_does_not_restore_the_run(home:
     source = upload(table())
     run = create_run(source, PLAN)
     late = worker.open_job(run.id)
-    delete_made_from(source.sha256)
+    delete_file_and_derived(source.sha256)
     assert worker.work_at(late, worker._train) == 1
     assert not run.folder.exists()
 
@@ -297,7 +297,7 @@ def test_a_browser_window_that_still_holds_a_deleted_file_does_not_restore_it() 
     content = table().to_csv(index=False).encode()
     at = at.file_uploader[0].set_value(("policies.csv", content, "text/csv")).run()
     (kept,) = list_uploads()
-    delete_made_from(kept.sha256)
+    delete_file_and_derived(kept.sha256)
     at = at.run()
     assert list_uploads() == ()
     assert "not stored here any more" in said_in_errors(at)
@@ -321,9 +321,9 @@ def test_an_interrupted_deletion_is_completed_later(home, everything, monkeypatc
     with monkeypatch.context() as patch:
         patch.setattr(deletion.shutil, "rmtree", cut_off)
         with pytest.raises(StorageError, match="Not everything can be deleted"):
-            delete_made_from(everything.sha256)
+            delete_file_and_derived(everything.sha256)
     assert with_canary(home) == {"runs", "models"}
-    deletion.enforce()
+    deletion.process_deletions()
     assert (with_canary(home), naming(home, everything.sha256)) == (set(), [])
 
 

@@ -16,7 +16,7 @@ from fairdash.errors import FairdashError, RunError, StorageError
 from fairdash.evaluation.execute_sweep import execute_sweep
 from fairdash.evaluation.result import SweepResult
 from fairdash.runs import deletion
-from fairdash.runs.deletion import delete_made_from, made_from
+from fairdash.runs.deletion import delete_file_and_derived, derived_from_file
 from fairdash.runs.launch import cancel, resume, start_run
 from fairdash.runs.listing import list_runs
 from fairdash.runs.models import ModelJob, create_model, find_model
@@ -79,7 +79,7 @@ def test_data_of_other_owners_behave_as_if_they_did_not_exist() -> None:
             load_source("0" * 16, owner=stranger)
         with pytest.raises(StorageError, match=f"^{re.escape(str(unknown.value))}$"):
             load_source(source.id, owner=stranger)
-        for look in (uploads.check_kept, lambda *of, owner: uploads.set_retention(*of, None, owner=owner)):
+        for look in (uploads.check_stored, lambda *of, owner: uploads.set_retention(*of, None, owner=owner)):
             with pytest.raises(StorageError, match="not stored here any more"):
                 look(source.sha256, owner=stranger)
 
@@ -89,13 +89,15 @@ def test_two_owners_of_identical_files_keep_and_delete_them_independently(first:
     (source, *jobs), (others, *other_jobs) = make_for(first), make_for(second)
     assert (source.sha256, len(uploads.list_uploads(owner=None))) == (others.sha256, 2)
     assert [each.name for each in uploads.list_uploads(owner=first)] == [f"secret-{first[0]}.csv"]
-    assert {folder.name for folder in made_from(source.sha256, owner=first).folders} == {j.id for j in jobs}
-    delete_made_from(source.sha256, owner=first)
+    assert {folder.name for folder in derived_from_file(source.sha256, owner=first).folders} == {
+        j.id for j in jobs
+    }
+    delete_file_and_derived(source.sha256, owner=first)
     assert not any(job.folder.exists() for job in jobs)
     assert all(job.folder.is_dir() for job in other_jobs)
-    assert (uploads.holders_of(source.sha256), load_source(others.id, owner=second)) == ({second}, others)
+    assert (uploads.owners_of(source.sha256), load_source(others.id, owner=second)) == ({second}, others)
     assert not any(sources_folder(first).glob("*.json"))
-    delete_made_from(source.sha256, owner=second)
+    delete_file_and_derived(source.sha256, owner=second)
     assert uploads.list_uploads(owner=None) == ()
     with pytest.raises(StorageError):
         uploads.read_upload(source.sha256)
@@ -160,7 +162,7 @@ def test_the_log_records_user_action_and_data_of_every_event() -> None:
     done = [(event.who, event.what) for event in found.events]
     expected = [(ANNE, "asked for"), (ANNE, "asked to stop"), (log.WORKER, "stopped"), (ANNE, "gone on")]
     assert (done[:2], [each for each in done if each in expected]) == (expected[:2], expected)
-    assert source.sha256 in found.events[0].said
+    assert source.sha256 in found.events[0].in_words
     assert found.events[0].details["columns"]["target"] == ROLES.target
 
 
@@ -214,7 +216,7 @@ def is_in_memory(source: UploadSource) -> bool:
 def test_retention_terms_apply_when_no_user_is_connected(tmp_path: Path) -> None:
     source, *jobs = make_for(ANNE)
     cached.dataset_of(source, owner=ANNE)
-    end = deletion.keep_enforcing(seconds=0.05, then=cached.forget_what_was_deleted)
+    end = deletion.start_deletion_thread(seconds=0.05, then=cached.drop_deleted_entries)
     try:
         assert jobs[0].folder.is_dir()
         expire(tmp_path / "home")

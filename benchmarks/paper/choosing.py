@@ -22,7 +22,7 @@ from fairdash.training.crossvalidation import cross_validate, rows_of, standard_
 from fairdash.training.device import resolve_device
 from fairdash.training.models import train_models
 from fairdash.training.settings import OBJECTIVES, StackedModel
-from fairdash.training.splits import Split, folds
+from fairdash.training.splits import Split, fold_rows
 from fairdash.utils.seeds import Stream, seed_of
 
 Array = NDArray[np.float64]
@@ -86,7 +86,7 @@ class Trial:
         there = np.isfinite(blended[:, self.split.train]).all(axis=1)
         finite = np.where(there[:, None], blended, 0.0)
         errors, fairness = [], []
-        for part in folds(self.split.train, n_folds=self.n_folds, random_state=self.random_state):
+        for part in fold_rows(self.split.train, n_folds=self.n_folds, random_state=self.random_state):
             squared, u = self.error_and_u(finite, part.validation)
             errors.append(squared.mean(axis=-1))
             fairness.append(scoring.paper_scoring(u, self.s[part.validation], QUICK))

@@ -1,4 +1,4 @@
-"""Function ``fairdash.audit``, which answers the questions of an audit about a frame of prices."""
+"""The function ``fairdash.audit``, which answers an audit's questions about a table of prices."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from fairdash.auditing.data import (
 from fairdash.auditing.evidence import AuditResult, environment, hash_of_rows
 from fairdash.auditing.gaps import ABOVE, BELOW, NONE, UNDECIDED, holm, verdict_at
 from fairdash.auditing.models import ModelFile
-from fairdash.auditing.models.model_answers import MODEL_PRICE, ask_model, priced
+from fairdash.auditing.models.model_answers import MODEL_PRICE, ask_model, with_model_price
 from fairdash.auditing.plan import CRITERIA, QUESTIONS, AuditPlan, plan_of
 from fairdash.auditing.result import ANY_LINK, GAP, SHARE, Answer, figures_of
-from fairdash.auditing.table import AuditTable, only_shown
+from fairdash.auditing.table import AuditTable, without_small_groups
 from fairdash.data.dataset import draw_of_groups
 from fairdash.storage import sha256
 from fairdash.tables.columns import as_pandas
@@ -34,14 +34,14 @@ from fairdash.tables.model_files.model_file import Link, content_of
 from fairdash.utils.records import to_plain
 from fairdash.utils.text import percent
 
-#: Maximum number of audited rows: with 2,000,000 rows, the standard error of the mean price is less than a
+#: Maximum number of audited rows. With 2,000,000 rows, the standard error of the mean price is less than a
 #: thousandth of the price's standard deviation.
 MAX_ROWS = 2_000_000
 QUESTIONS_OF_BOTH_PRICES = frozenset(
     number for number, each in QUESTIONS.items() if each.needs == "candidate"
 )
 
-#: Tables in which the columns ``low`` and ``high`` are the ends of a band of s, not confidence limits.
+#: Tables whose columns ``low`` and ``high`` are the ends of a band of s, not confidence limits.
 _TABLES_OF_BANDS = ("money_along_s", "change_along_s", "actual_to_expected", "premium_averages")
 
 
@@ -83,10 +83,10 @@ def audit(
     ----------
     frame
         The table, shape (n, columns), with unique names. Rows without a price, an attribute, an exposure or a
-        group are left out and counted. Other columns may have missing cells: each answer leaves out the rows
-        with a missing cell in a column that the answer uses, and states how many rows it leaves out. If the
-        table has more than 2,000,000 rows, fairdash audits a random sample of 2,000,000 rows, which consists
-        of whole groups if `groups` is given.
+        group are left out and counted. Other columns may have missing cells. Each answer leaves out rows with
+        a missing cell in a column that it uses, and states their number. If the table has more than 2,000,000
+        rows, fairdash audits a random sample of at most 2,000,000 rows. If `groups` is given, the sample
+        consists of whole groups.
     price, sensitive
         Columns with the price or prediction π, per unit of exposure, and with the sensitive attribute s. If
         there are several attributes, fairdash audits each attribute, then their combinations, and corrects
@@ -94,9 +94,9 @@ def audit(
     model
         Model of the price: a function from a frame to prices (n,), an object with ``predict``, or a file
         (path or bytes): ONNX, LightGBM, XGBoost, CatBoost, PMML of a GLM, or a table of factors. The model's
-        file is opened in a separate process, and pickles are never loaded. `price` is then the name for the
-        model's prices, by default “model price”. An additional answer describes the model: how each price
-        changes when only s or only one other column changes, and the mean price along each column.
+        file is opened in a separate process, and pickles are never loaded. The argument `price` is then the
+        name for the model's prices, by default “model price”. An additional answer describes the model: how
+        each price changes if only s, or only one other column, changes, and the mean price along each column.
     model_columns
         Input columns of the model, in order. By default, these are the columns that the model names or, if it
         names none, all columns.
@@ -110,7 +110,7 @@ def audit(
         Column with prices computed by the model's owner. A note states in how many rows these prices equal
         the prices that fairdash computes.
     customer
-        Label of the row whose price is explained by a comparison with rows of similar s and by the effect of
+        Label of a row. Its price is explained by a comparison with rows of similar s, and by the effect of
         each column. A `customer` requires a `model`.
     exposure
         Column of row weights, used in all means.
@@ -129,8 +129,8 @@ def audit(
         group counts as one independent unit.
     reliability
         Reliabilities, in (0, 1]: shares of the attribute's variance that are not measurement error. fairdash
-        corrects the direction gap and the curve for measurement error at each of these reliabilities, and at
-        1, 0.9, 0.7 and 0.5.
+        corrects the gap from the 10th to the 90th percentile, and the curve, for measurement error at each of
+        them, and at 1, 0.9, 0.7 and 0.5.
     max_gap
         Threshold δ for the largest gap, as a share of the mean price, in (0, 1).
     questions
@@ -147,8 +147,8 @@ def audit(
         Rating factors, numeric or categorical, used by the models of price and outcome. By default, every
         column without another role is a feature.
     coverage
-        One of the `features`, such as the kind of cover. A table shows the actual outcome, the expected
-        outcome and the gap at each level of this feature.
+        One of the `features`, such as the type of insurance cover. A table shows actual outcome, expected
+        outcome and gap for each level of this feature.
     cap
         Cap on large losses: an outcome above `cap` counts as `cap`.
     currency, period
@@ -184,14 +184,14 @@ def audit(
     )  # fmt: skip
     if against is not None and not isinstance(against, AuditResult):
         against = AuditResult.load(against)
-    result = carry_out(
+    result = execute_audit(
         frame, plan, model=model, model_columns=model_columns, model_link=model_link,
         model_output=model_output, check_column=check_column, customer=customer,
     )  # fmt: skip
     return result if against is None else result.compare(against)
 
 
-def carry_out(
+def execute_audit(
     frame: pd.DataFrame,
     plan: AuditPlan,
     *,
@@ -211,8 +211,8 @@ def carry_out(
     origin
         Source of the frame, as the fields of :class:`~fairdash.auditing.schema.Origin`.
     progress
-        Function called before each step with the step's name and the share completed, in [0, 1]. To stop the
-        audit, the function raises :class:`~fairdash.errors.Cancelled`.
+        Function called before each step with the step's name and the share completed, in [0, 1]. The function
+        may raise :class:`~fairdash.errors.Cancelled` to stop the audit.
     model, model_columns, model_link, model_output, check_column, customer
         As in :func:`audit`.
     """
@@ -228,51 +228,52 @@ def carry_out(
     frame = as_pandas(frame)
     on_model: tuple[str, ...] = ()
     if model is not None:
-        frame, pricing, on_model = priced(
+        frame, pricing, on_model = with_model_price(
             frame, model, columns=model_columns, name=plan.columns.price, link=model_link,
             output=model_output, check_column=check_column,
         )  # fmt: skip
     has_second_price = plan.columns.candidate is not None and 10 in plan.asked
     columns = plan.columns
-    parts, done = (len(columns.each) + len(columns.crossings)) * (2 if has_second_price else 1), 0
+    parts, n_done = (len(columns.each) + len(columns.crossings)) * (2 if has_second_price else 1), 0
 
-    def tell(doing: str, share: float) -> None:
+    def report(message: str, share: float) -> None:
         if progress is not None:
-            progress(doing, (done + share) / parts)
+            progress(message, (n_done + share) / parts)
 
-    tell("Reading the rows", 0.0)
+    report("Reading the rows", 0.0)
     unfiltered_frame = frame
-    frame, frame_notes = plain_frame(frame, named=columns.named, sensitive=(columns.sensitive, *columns.also))
-    frame, drawn = _sample_rows(frame, plan)
-    audited_data = data_of(frame, plan, tell=tell, notes=(*on_model, *drawn, *frame_notes))
+    frame, frame_notes = plain_frame(frame, keep=columns.named, sensitive=(columns.sensitive, *columns.also))
+    frame, sample_note = _sample_rows(frame, plan)
+    audited_data = data_of(frame, plan, tell=report, notes=(*on_model, *sample_note, *frame_notes))
     firsts, seconds = [], []
     for data in audited_data:
         pair = data.on("candidate") if has_second_price else data
         if has_second_price and pair.table.n == data.table.n:
             data = pair = replace(pair, roles=frozenset({"candidate"}), _parts={})
-        firsts.append(Answered(data=data).go_on(data.plan.asked - QUESTIONS_OF_BOTH_PRICES))
-        done += 1
+        firsts.append(Answered(data=data).answer_further(data.plan.asked - QUESTIONS_OF_BOTH_PRICES))
+        n_done += 1
         if has_second_price:
             second = _answers_for_second_price(pair)
-            first_price = firsts[-1] if pair is data else Answered(data=pair).go_on(second.parts)
+            first_price = firsts[-1] if pair is data else Answered(data=pair).answer_further(second.parts)
             seconds.append(replace(second, pair=first_price))
-            done += 1
-    for k, (second, verdicts) in enumerate(zip(seconds, decide(seconds), strict=True)):
-        second_result = replace(second, result=conclude(second, verdicts))
-        firsts[k] = replace(firsts[k], pair=second_result).go_on(QUESTIONS_OF_BOTH_PRICES)
+            n_done += 1
+    for k, (second, verdicts) in enumerate(zip(seconds, compute_verdicts(seconds), strict=True)):
+        second_result = replace(second, result=result_for_attribute(second, verdicts))
+        firsts[k] = replace(firsts[k], pair=second_result).answer_further(QUESTIONS_OF_BOTH_PRICES)
     origin["rows_sha256"] = hash_of_rows(frame, plan.columns)
     results = [
-        conclude(each, verdicts, origin) for each, verdicts in zip(firsts, decide(firsts), strict=True)
+        result_for_attribute(result, verdicts, origin)
+        for result, verdicts in zip(firsts, compute_verdicts(firsts), strict=True)
     ]
     is_whole = len(audited_data) == len(columns.each) + len(columns.crossings)
     result = replace(combine_attributes(results, plan, is_whole=is_whole), made_with=environment())
     if pricing is not None:
-        tell_step = partial(tell, "Changing one input of the model at a time", 0.0)
+        tell_step = partial(report, "Changing one input of the model at a time", 0.0)
         inputs = getattr(pricing, "columns", model_columns)
         result = ask_model(
             result, unfiltered_frame, pricing, columns=inputs, customer=customer, tell=tell_step
         )
-    tell("Done", 0.0)
+    report("Done", 0.0)
     return result
 
 
@@ -281,23 +282,23 @@ def _sample_rows(frame: pd.DataFrame, plan: AuditPlan) -> tuple[pd.DataFrame, tu
     n, groups = len(frame), plan.columns.groups
     if n <= MAX_ROWS:
         return frame, ()
-    # If the frame has no column `groups`, a later check raises an error that names this column.
+    # A missing column `groups` is reported by a later check, which names the column in its error.
     codes = frame.get(groups) if groups else None
     rows = draw_of_groups(codes, n, MAX_ROWS, random_state=plan.random_state)
     return frame.iloc[rows], (f"{len(rows):,} of {n:,} rows are audited, drawn at random.",)
 
 
-def decide(audits: Sequence[Answered]) -> list[dict[str, str]]:
-    """Return the verdicts for each sensitive attribute and each combination of attributes (crossing).
+def compute_verdicts(audits: Sequence[Answered]) -> list[dict[str, str]]:
+    """Return the verdicts for each sensitive attribute and each combination of attributes.
 
     The primary criterion is tested at 5 % in each direction, and Holm's method corrects these tests for the
-    number of attributes and crossings. A second correction by Holm's method covers the tests of all other
-    criteria.
+    number of attributes and combinations. The tests of all other criteria are corrected together, also by
+    Holm's method.
     """
     verdicts: list[dict[str, str]] = [{} for _ in audits]
     tested = [(k, name) for k, each in enumerate(audits) for name in CRITERIA if name in each.criteria]
     primary = [(k, name) for k, name in tested if name == audits[k].data.plan.criterion]
-    for family in (primary, [each for each in tested if each not in primary]):
+    for family in (primary, [result for result in tested if result not in primary]):
         below, above = (
             holm([getattr(audits[k].criteria[name].found, claim) for k, name in family])
             for claim in ("p_below", "p_above")
@@ -307,7 +308,7 @@ def decide(audits: Sequence[Answered]) -> list[dict[str, str]]:
     return verdicts
 
 
-def conclude(
+def result_for_attribute(
     audit: Answered, verdicts: Mapping[str, str], origin: Mapping[str, Any] | None = None
 ) -> AuditResult:
     """Return the audit's result for one sensitive attribute."""
@@ -315,7 +316,7 @@ def conclude(
     tables, parts = with_class_names(audit.tables, table), audit.parts
     rows: list[dict[str, Any]] = []
     sentences = {number: parts[number].sentences for number in sorted(parts)}
-    for name in sorted(CRITERIA, key=lambda each: each != plan.criterion):
+    for name in sorted(CRITERIA, key=lambda criterion: criterion != plan.criterion):
         number, measured = CRITERIA[name].question, audit.criteria.get(name)
         is_answered = number in parts and QUESTIONS[number].is_answerable(table.columns)
         key: dict[str, Any] = {"question": number, "measure": name, "quantity": GAP, "unit": SHARE}
@@ -324,25 +325,25 @@ def conclude(
             continue
         estimate, verdict, mean = measured.found, verdicts[name], measured.mean_price
         value, low, high, lower, upper, smallest, floor = (
-            getattr(estimate, each, math.nan) / mean
-            for each in ("value", "ci_low", "ci_high", "lower", "upper", "smallest", "floor")
+            getattr(estimate, field, math.nan) / mean
+            for field in ("value", "ci_low", "ci_high", "lower", "upper", "smallest", "floor")
         )
         rows[-1] |= {"value": value, "low": low, "high": high, "floor": floor, "p": estimate.p_value}
         rows[-1]["verdict"] = verdict
         shares = {"lower": lower, "upper": upper, "smallest": smallest, "floor": floor}
-        needed = {"quantity": "rows_needed", "value": measured.rows_needed(plan), "unit": "rows"}
+        rows_needed = {"quantity": "rows_needed", "value": measured.rows_needed(plan), "unit": "rows"}
         p_values = {ANY_LINK: measured.p_any_link, "p_below": estimate.p_below, "p_above": estimate.p_above}
         rows += (key | {"quantity": quantity, "value": share} for quantity, share in shares.items())
         rows += (key | {"quantity": quantity, "p": p, "unit": ""} for quantity, p in p_values.items())
-        rows.append(key | needed)
+        rows.append(key | rows_needed)
         if number in sentences and (number != 5 or name == "sufficiency"):
-            answer, *more = sentences[number]
-            sentences[number] = (f"{answer} {_verdict_in_words(measured, verdict, plan)}", *more)
+            answer, *further_texts = sentences[number]
+            sentences[number] = (f"{answer} {_verdict_in_words(measured, verdict, plan)}", *further_texts)
     return AuditResult(
         verdict=verdicts.get(plan.criterion, UNDECIDED),
         figures=figures_of([*rows, *audit.measures], column=table.columns.sensitive),
         curve=tables["curve"],
-        tables=MappingProxyType(only_shown(tables)),
+        tables=MappingProxyType(without_small_groups(tables)),
         answers=tuple(
             Answer(
                 question=number,
@@ -366,7 +367,7 @@ def with_class_names(tables: Mapping[str, pd.DataFrame], table: AuditTable) -> d
     """Add a column ``class``, which contains class names, to each table that has one row per class code."""
     if not table.classes:
         return dict(tables)
-    return {name: _with_class_names(name, each, table) for name, each in tables.items()}
+    return {name: _with_class_names(name, frame, table) for name, frame in tables.items()}
 
 
 def _with_class_names(name: str, frame: pd.DataFrame, table: AuditTable) -> pd.DataFrame:
@@ -376,8 +377,8 @@ def _with_class_names(name: str, frame: pd.DataFrame, table: AuditTable) -> pd.D
     if class_column is not None and "class" not in frame:
         frame = frame.copy()
         frame.insert(0, "class", [table.called(value) for value in frame[class_column]])
-    ends = {end: frame[end].map(table.called) for end in ("from", "to") if end in frame}
-    return frame.assign(**ends)
+    end_columns = {end: frame[end].map(table.called) for end in ("from", "to") if end in frame}
+    return frame.assign(**end_columns)
 
 
 _VERDICTS = {
@@ -389,28 +390,28 @@ _VERDICTS = {
 
 
 def _verdict_in_words(measured: Measured, verdict: str, plan: AuditPlan) -> str:
-    delta, needed = plan.gap_in_words, measured.rows_needed(plan)
+    delta, n_needed = plan.gap_in_words, measured.rows_needed(plan)
     return _VERDICTS[verdict].format(
         delta=delta,
         smallest=percent(measured.found.smallest / measured.mean_price),
-        rows=f" (ruling out {delta} takes about {needed:,.0f} rows)" if needed > measured.table.n else "",
+        rows=f" (ruling out {delta} takes about {n_needed:,.0f} rows)" if n_needed > measured.table.n else "",
     )
 
 
 def combine_attributes(results: list[AuditResult], plan: AuditPlan, *, is_whole: bool = True) -> AuditResult:
-    """Add the results for further attributes and crossings (combinations) to the first attribute's result.
+    """Add the results for further attributes and their combinations to the first attribute's result.
 
     The overall verdict is "above" if the verdict of any result is "above". It is "below" if the verdicts of
-    all results are "below" and no crossing is missing (`is_whole`). Otherwise it is "undecided". The table
-    ``by_sensitive`` contains all verdicts.
+    all results are "below" and no combination of attributes is missing (`is_whole`). Otherwise, the overall
+    verdict is "undecided". The table ``by_sensitive`` contains all verdicts.
     """
     first, *others = results
     if not others:
         return first
-    primary = {each.verdict for each in results}
+    primary = {result.verdict for result in results}
     verdicts = [
-        each.verdicts.assign(sensitive=each.plan.columns.sensitive).set_index("sensitive").reset_index()
-        for each in results
+        result.verdicts.assign(sensitive=result.plan.columns.sensitive).set_index("sensitive").reset_index()
+        for result in results
     ]
     return replace(
         first,

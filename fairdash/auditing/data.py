@@ -1,9 +1,9 @@
 """Immutable data that all questions of an audit share, and the type of an answer to a question.
 
-The first p-value of a criterion tests the hypothesis of no gap. If only the spread of the price depends on s,
-there is no gap. A second p-value therefore tests for a link of any kind. This is an omnibus test
-(:mod:`fairdash.dependence.omnibus`) or, given controls, a test of products of double residuals and functions
-of the factors (:mod:`fairdash.dependence.conditional`), which also detects effects of opposite signs.
+The first p-value of a criterion tests the hypothesis of no gap. There is no gap if only the spread of the
+price depends on s. A second p-value therefore tests for a link of any kind. Without controls, this is an
+omnibus test (:mod:`fairdash.dependence.omnibus`). With controls, it is a test of products of double residuals
+and functions of the factors (:mod:`fairdash.dependence.conditional`), which also detects opposite effects.
 """
 
 from __future__ import annotations
@@ -19,12 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.auditing.curve import Basis, Curve, basis_of, fit_curve
-from fairdash.auditing.gaps import (
-    LEVEL,
-    Estimate,
-    Tested,
-    largest_gap,
-)
+from fairdash.auditing.gaps import LEVEL, Estimate, Tested, largest_gap
 from fairdash.auditing.models.premiums import Costs, learn_costs
 from fairdash.auditing.plan import CRITERIA, QUESTIONS, AuditPlan, Columns
 from fairdash.auditing.result import AMOUNT, MEASURE, SHARE, Findings
@@ -36,18 +31,18 @@ from fairdash.evaluation.crossed_cells import Cells, cells_of, crossing_name
 from fairdash.evaluation.insurance import MIN_SHOWN
 from fairdash.utils.text import counted, p_equals
 
-#: Questions that are answered separately for a second price; the other questions need both prices.
+#: Questions answered for each price separately if there are two. The other questions need both prices.
 QUESTIONS_OF_EACH_PRICE = frozenset(range(1, 8))
-#: Questions that are answered for a crossing (a combination of attributes), besides that of the primary
-#: criterion. Question 4 (among equals) is left out, because it is slow with 25 cells.
+#: Questions that are answered for a combination of attributes, besides the question of the primary criterion.
+#: Question 4 (links among rows with equal factors) is left out, because it is slow with 25 cells.
 QUESTIONS_OF_A_CROSSING = frozenset({1, 2, 5, 10})
 Array = NDArray[np.float64]
 
-#: Function that receives the current step and the share completed, in [0, 1]. It raises Cancelled to stop.
+#: Function that receives the current step and the completed share, in [0, 1]. It may raise Cancelled to stop.
 Progress = Callable[[str, float], None]
-#: Maximum rows (whole units) in a test of independence. With more rows, negligible links are significant.
+#: Maximum rows (whole units) in a test of independence, because with more it finds negligible links.
 MAX_ROWS = 100_000
-#: Map of an estimate's fields to the columns that contain these fields as amounts of money.
+#: Fields of an estimate, and the columns that contain them as amounts of money.
 _MONEY = {"value": "money", "ci_low": "money_low", "ci_high": "money_high"}
 
 
@@ -75,20 +70,20 @@ class Measured:
     p_any_link: float = math.nan
     curve: Curve | None = None
 
-    def any_link_in_words(self, between: str = "") -> str:
-        """Describe the test for any kind of link, which may detect a link that averages don't show."""
+    def any_link_in_words(self, target: str = "") -> str:
+        """Describe the test for any kind of link; it may find a link that averages don't show."""
         p = f"({p_equals(self.p_any_link)})"
         if self.p_any_link > LEVEL:
-            return f"A joint test of several measures finds no link of any kind{between} {p}."
+            return f"A joint test of several measures finds no link of any kind{target} {p}."
         if self.found.p_value > LEVEL:
             return (
-                f"A joint test of several measures finds a link{between} {p}. The averages do not show this "
+                f"A joint test of several measures finds a link{target} {p}. The averages do not show this "
                 "link, but the spread may."
             )
-        return f"A joint test of several measures also finds a link{between} {p}."
+        return f"A joint test of several measures also finds a link{target} {p}."
 
     def rows_needed(self, plan: AuditPlan) -> float:
-        """Return the number of similar rows needed to show that a gap of 0 is below the acceptable gap."""
+        """Return the number of similar rows that would show that a gap of 0 is acceptable."""
         return float(np.ceil(self.table.n * (self.found.smallest / plan.gap_allowed(self.mean_price)) ** 2))
 
 
@@ -99,7 +94,7 @@ class Part:
     Attributes
     ----------
     sentences
-        The answer, followed by further sentences.
+        The answer, then explanations.
     tables
         Map of table names to frames.
     measures
@@ -152,7 +147,7 @@ class AuditData:
     _parts: dict[frozenset[str], AuditData] = field(default_factory=dict)
 
     def on(self, *roles: str) -> AuditData:
-        """Return the data restricted to rows with no missing cells in further optional roles.
+        """Return the data of the rows without missing cells in further optional roles.
 
         Raises
         ------
@@ -161,15 +156,17 @@ class AuditData:
         """
         columns = self.plan.columns
         cost = "expected_cost" if columns.expected_cost else "outcome"
-        known = self.roles | {cost if each == "cost" else each for each in roles}
-        if known not in self._parts:
-            table = self.table.on(known)
-            same = table is self.table
-            self._parts[known] = self if same else replace(self, table=table, roles=known, _parts={})
-        return self._parts[known]
+        roles_used = self.roles | {cost if role == "cost" else role for role in roles}
+        if roles_used not in self._parts:
+            table = self.table.on(roles_used)
+            is_same_table = table is self.table
+            self._parts[roles_used] = (
+                self if is_same_table else replace(self, table=table, roles=roles_used, _parts={})
+            )
+        return self._parts[roles_used]
 
     def left_out(self, roles: Collection[str]) -> tuple[str, ...]:
-        """Return notes on blank cells and on the rows that a result leaves out because it uses `roles`."""
+        """Return notes on blank cells, and on rows left out because `roles` have missing cells in them."""
         columns, sentences = self.plan.columns, []
         complete, _ = complete_rows(self.frame, columns)
         for name in dict.fromkeys(name for role in roles for name in columns.of(role)):
@@ -243,16 +240,16 @@ class AuditData:
             return None
         return learn_costs(
             table,
-            tell=lambda share: self.say("Estimating the expected cost", 6, 0.6 + 0.4 * share),
+            tell=lambda share: self.report_progress("Estimating the expected cost", 6, 0.6 + 0.4 * share),
             random_state=self.seed,
         )
 
-    def say(self, doing: str, question: int, part: float = 0.0) -> None:
-        """Report that the share `part` of a question's work is done."""
-        self.tell(doing, (question + part) / (max(QUESTIONS) + 1))
+    def report_progress(self, message: str, question: int, part: float = 0.0) -> None:
+        """Report the completed share `part` of a question's work."""
+        self.tell(message, (question + part) / (max(QUESTIONS) + 1))
 
     def measure(self, name: str, each: Estimate, *, of_price: bool = True) -> dict[str, Any]:
-        """Return a measure as a row with amounts and shares of the mean price, or with plain numbers."""
+        """Return a row for a measure, with amounts and shares of the mean price, or with plain numbers."""
         mean = self.table.mean_price if of_price else 1.0
         shares = {key: getattr(each, key) / mean for key in _MONEY}
         amounts = {money: getattr(each, key) if of_price else math.nan for key, money in _MONEY.items()}
@@ -265,28 +262,28 @@ class Answered:
 
     data: AuditData
     parts: Mapping[int, Part] = field(default_factory=dict)
-    #: Result with verdicts; None before the verdicts are known.
+    #: Result with verdicts, or None until the verdicts are known.
     result: Findings | None = None
-    #: Answers for the other of two prices on the same rows; None if only one price is audited.
+    #: Answers for the second of two prices on the same rows, or None if only one price is audited.
     pair: Answered | None = None
 
-    def go_on(self, questions: Collection[int]) -> Answered:
+    def answer_further(self, questions: Collection[int]) -> Answered:
         """Answer further questions, each from the data and the answers to previous questions."""
         parts = dict(self.parts)
         for number in sorted(questions):
             question = QUESTIONS[number]
             if question.is_answerable(self.data.table.columns):
-                self.data.say(question.title, number)
-                left_out = self.data.left_out(question.uses)
+                self.data.report_progress(question.title, number)
+                n_dropped = self.data.left_out(question.uses)
                 try:
                     part = question.answer(self.data, replace(self, parts=parts))
                 except MissingPackageError as missing:
                     part = Part(sentences=(f"Not answered here: {missing}.",))
                 except DataError as error:
-                    if number == CRITERIA[self.data.plan.criterion].question or not left_out:
+                    if number == CRITERIA[self.data.plan.criterion].question or not n_dropped:
                         raise
                     part = Part(sentences=(f"Not answered: {error}",))
-                parts[number] = replace(part, sentences=(*part.sentences, *left_out))
+                parts[number] = replace(part, sentences=(*part.sentences, *n_dropped))
             elif question.missing:
                 parts[number] = Part(sentences=(question.missing,))
         return replace(self, parts=parts)
@@ -310,7 +307,7 @@ class Answered:
             for row in part.measures:
                 key = {"question": number, "measure": row["measure"], "quantity": MEASURE}
                 for unit, keys in ((SHARE, _MONEY), (AMOUNT, _MONEY.values())):
-                    value, low, high = (row.get(each, math.nan) for each in keys)
+                    value, low, high = (row.get(key, math.nan) for key in keys)
                     if unit == SHARE or not math.isnan(value):
                         yield key | {"value": value, "low": low, "high": high, "unit": unit}
 
@@ -333,7 +330,7 @@ def p_of_any_link(table: AuditTable, u: Array, *, random_state: int | None) -> f
 def p_among_equals(
     table: AuditTable, u: Array, factors: tuple[str, ...], *, random_state: int | None
 ) -> float:
-    """Return the p-value, in (0, 1], of the hypothesis that s has no effect on E[u|s, factors], u (n,)."""
+    """Return the p-value, in (0, 1], of the hypothesis that E[u|s, factors], u (n,), does not vary with s."""
     rows, options = _test_options(table, random_state)
     factor_cells = table.controls.loc[rows, list(factors)]
     s = table.s_for_tests[rows]
@@ -341,9 +338,9 @@ def p_among_equals(
 
 
 def _test_options(table: AuditTable, random_state: int | None) -> tuple[NDArray[np.bool_], dict[str, Any]]:
-    """Return the rows that a test uses, (n,), and the test's options: weights, groups and seed."""
+    """Return the rows for a test, (n,), and options of the test: weights, groups and seed."""
     rows = table.deal < MAX_ROWS / table.n
-    # Constant weights and groups of one row are omitted: with them, a test needs separate permutations.
+    # Constant weights, and groups of one row, are left out, because they would require separate permutations.
     is_constant = np.ptp(table.weight) == 0
     return rows, {
         "sample_weight": None if is_constant else table.weight[rows],
@@ -355,17 +352,18 @@ def _test_options(table: AuditTable, random_state: int | None) -> tuple[NDArray[
 def data_of(
     frame: pd.DataFrame, plan: AuditPlan, *, tell: Progress, notes: tuple[str, ...] = ()
 ) -> list[AuditData]:
-    """Return the data of each sensitive attribute, then of each combination (crossing) with enough rows."""
+    """Return the data of each sensitive attribute, then of each combination of them with enough rows."""
     tables = [AuditTable.of(frame, columns, **plan.of_table) for columns in plan.columns.each]
     features = tuple(map(str, tables[0].features))
     crossings, crossing_notes = _data_of_crossings(frame, plan, features, tell=tell)
     attributes = []
     for table in tables:
         is_first = table is tables[0]
-        noted = (*notes, *table.notes, *(crossing_notes if is_first else ()))
+        all_notes = (*notes, *table.notes, *(crossing_notes if is_first else ()))
         data = AuditData(
-            table=replace(table.on(()), notes=noted), frame=frame, plan=replace(plan, columns=table.columns),
-            tell=tell, crossings=crossings if is_first else (), is_first=is_first,
+            table=replace(table.on(()), notes=all_notes), frame=frame,
+            plan=replace(plan, columns=table.columns), tell=tell, crossings=crossings if is_first else (),
+            is_first=is_first,
         )  # fmt: skip
         # This access raises an error if the audit has too few rows for the primary criterion.
         data.on(*_primary_roles(plan))
@@ -374,22 +372,22 @@ def data_of(
 
 
 def _primary_roles(plan: AuditPlan) -> Sequence[str]:
-    needed = QUESTIONS[CRITERIA[plan.criterion].question].needs
-    return [needed] if needed else []
+    roles_needed = QUESTIONS[CRITERIA[plan.criterion].question].needs
+    return [roles_needed] if roles_needed else []
 
 
 def _data_of_crossings(
     frame: pd.DataFrame, plan: AuditPlan, features: tuple[str, ...], *, tell: Progress
 ) -> tuple[tuple[AuditData, ...], tuple[str, ...]]:
-    """Return the data of each crossing, and sentences on crossings that have too few rows for a verdict."""
+    """Return the data of each combination of attributes, and sentences on combinations with too few rows."""
     crossings, sentences = [], []
     questions = plan.asked & QUESTIONS_OF_A_CROSSING
-    # Only questions 5 (who is undercharged) and 10 (a second price) have tables along other columns.
+    # Only question 5 (who is undercharged) and question 10 (a second price) have tables along other columns.
     coverage = plan.columns.coverage if 5 in questions else None
     for names in plan.columns.crossings:
         name, cells = crossing_name(names), crossed_cells(frame, plan.columns, names)
         other_columns = [
-            each for each in features if (questions & {5, 10} and each not in names) or each == coverage
+            name for name in features if (questions & {5, 10} and name not in names) or name == coverage
         ]
         columns = replace(
             plan.columns, sensitive=name, also=(), probabilities=(), known_class=None,
@@ -403,20 +401,20 @@ def _data_of_crossings(
             data = AuditData(
                 table=table, frame=extended, plan=restricted, tell=tell, cells=cells, is_first=False
             )
-            remark = _note_on_small_cells(data)
-            notes = (*table.notes, *filter(None, (cells.note, remark)))
+            cell_note = _note_on_small_cells(data)
+            notes = (*table.notes, *filter(None, (cells.note, cell_note)))
             data = replace(data, table=replace(table, notes=notes), _parts={})
-            # This access raises an error if the primary criterion has too few rows or cells.
+            # With too few rows or cells for the primary criterion, this access raises an error.
             _ = data.on(*_primary_roles(plan)).basis
         except DataError as error:
-            sentences.append(f"fairdash can't judge the crossing “{name}”: {error}")
+            sentences.append(f"fairdash can't judge the combination “{name}”: {error}")
             continue
         crossings.append(data)
     return tuple(crossings), tuple(sentences)
 
 
 def crossed_cells(frame: pd.DataFrame, columns: Columns, names: Sequence[str]) -> Cells:
-    """Return the cells of a crossing; each numeric attribute is cut into bands of about equal exposure."""
+    """Return the cells of a combination; each numeric attribute has bands of about equal exposure."""
     exposure, groups = columns.exposure, columns.groups
     return cells_of(
         frame,
@@ -427,12 +425,12 @@ def crossed_cells(frame: pd.DataFrame, columns: Columns, names: Sequence[str]) -
 
 
 def _note_on_small_cells(data: AuditData) -> str:
-    """Return a sentence on the rows in cells that are too small to be judged; "" if there are none."""
+    """Return a sentence on rows in cells that are too small for a verdict; "" if there are none."""
     table = data.table
-    if not (rest := int((~np.isin(table.sensitive, data.basis.at)).sum())):
+    if not (count := int((~np.isin(table.sensitive, data.basis.at)).sum())):
         return ""
     return (
-        f"{counted(rest, 'row')} of {table.n:,} are in cells of “{table.columns.sensitive}” with fewer than "
+        f"{counted(count, 'row')} of {table.n:,} are in cells of “{table.columns.sensitive}” with fewer than "
         f"{MIN_SHOWN} rows or policies. These cells get no verdict."
     )
 
@@ -447,4 +445,4 @@ def _answers_for_second_price(data: AuditData) -> Answered:
     table = replace(data.table, price=data.table.candidate, candidate=None, columns=columns, notes=())
     frame = data.frame[data.frame[data.plan.columns.price].notna()]
     second = replace(data, table=table, frame=frame, plan=plan, crossings=(), roles=frozenset(), _parts={})
-    return Answered(data=second).go_on(plan.asked)
+    return Answered(data=second).answer_further(plan.asked)

@@ -1,4 +1,4 @@
-"""Evidence of an audit: one zip with the report, the tables, and the plan that reproduces both.
+"""Evidence file of an audit: a zip with the report, the tables, and the plan that reproduces both.
 
 - report.html: a page for a committee, then the technical part. The report loads nothing from the network, and
   has no charts if plotly is not installed.
@@ -6,8 +6,8 @@
 - *.csv: one file for each table.
 - plan.json: the plan with thresholds, versions and seeds, and the SHA-256 of the input and of every file.
 
-Two zips have the same bytes if plan, rows, versions, processor and number of threads are the same. The zip
-contains no time except the time at which the plan was written.
+Two evidence files have the same bytes if plan, rows, versions, processor and number of threads are the same.
+The only time in the zip is the time at which the plan was written.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from fairdash.auditing.columns import feature_names
 from fairdash.auditing.filing.view import report_of
 from fairdash.auditing.gaps import LEVEL, POWER
 from fairdash.auditing.plan import AuditPlan, Columns
-from fairdash.auditing.result import CONTENT, Findings, drift_since
+from fairdash.auditing.result import CONTENT, Findings, changes_since
 from fairdash.auditing.schema import FORMAT, Content, PlanFile, read_content, read_plan_file, read_tables
 from fairdash.errors import FairdashError, StorageError
 from fairdash.evaluation.insurance import MIN_SHOWN
@@ -43,22 +43,27 @@ from fairdash.utils.text import few, visible
 from fairdash.views.blocks import document
 
 PLAN, REPORT = "plan.json", "report.html"
-#: Maximum size of evidence in bytes, both zipped and unzipped: a hundred times the size of a large audit.
-LARGEST = 64 * 10**6
+#: Maximum size of an evidence file (zip) in bytes, zipped and unzipped: a hundred times the size of a large
+#: audit.
+MAX_BYTES = 64 * 10**6
 
 
 def hash_of_rows(frame: pd.DataFrame, columns: Columns) -> str:
-    """Return the SHA-256 of the cells that an audit uses; the hash does not depend on the order of rows."""
-    needed = [*columns.numbers().values(), *columns.controls, *([columns.groups] if columns.groups else [])]
-    needed += [*columns.probabilities, *([columns.known_class] if columns.known_class else [])]
-    needed += feature_names(frame, columns)
-    used = frame[list(dict.fromkeys(needed))]
-    plain = {
+    """Return the SHA-256 of the cells that an audit uses; the order of rows does not change it."""
+    needed_columns = [
+        *columns.numbers().values(),
+        *columns.controls,
+        *([columns.groups] if columns.groups else []),
+    ]
+    needed_columns += [*columns.probabilities, *([columns.known_class] if columns.known_class else [])]
+    needed_columns += feature_names(frame, columns)
+    needed_rows = frame[list(dict.fromkeys(needed_columns))]
+    column_by_name = {
         name: column.astype(float) if pd.api.types.is_numeric_dtype(column) else column.astype(object)
-        for name, column in used.items()
+        for name, column in needed_rows.items()
     }
-    rows = pd.util.hash_pandas_object(pd.DataFrame(plain), index=False, categorize=False).to_numpy()
-    names = json.dumps(list(plain)).encode()
+    rows = pd.util.hash_pandas_object(pd.DataFrame(column_by_name), index=False, categorize=False).to_numpy()
+    names = json.dumps(list(column_by_name)).encode()
     return hashlib.sha256(names + np.sort(rows).astype("<u8").tobytes()).hexdigest()
 
 
@@ -81,15 +86,15 @@ def processor() -> str:
 
 
 def command_of(result: Findings) -> str:
-    """Return the command that reproduces the evidence from its plan."""
+    """Return the command that reproduces an evidence file from its plan."""
     file = "" if "dataset" in result.origin else " FILE"
     model = " --model MODEL" if "model" in result.origin else ""
-    against = "" if result.since is None else " --against LAST.zip"
-    return f"fairdash audit{file} --plan plan.json{model}{against} --out again.zip"
+    comparison_option = "" if result.since is None else " --against LAST.zip"
+    return f"fairdash audit{file} --plan plan.json{model}{comparison_option} --out again.zip"
 
 
-def packed(result: Findings, files: Mapping[str, bytes]) -> bytes:
-    """Return a result as a zip; `files` maps file names to the contents of ``audit.json`` and the tables."""
+def evidence_zip(result: Findings, files: Mapping[str, bytes]) -> bytes:
+    """Return a result as a zip; `files` maps file names to contents (``audit.json`` and the tables)."""
     hashes = {name: sha256(content) for name, content in sorted(files.items())}
     columns, command = result.plan.columns, command_of(result)
     report = document(
@@ -132,50 +137,50 @@ def read_plan(path: str | PathLike[str]) -> PlanFile:
     StorageError
         The path has no plan, or fairdash can't read the plan.
     """
-    place = Path(path)
-    with _errors_of_reading(place, "plan"):
-        text = read_part(place, PLAN) if place.suffix.lower() == ".zip" else _read_limited(place)
-        return read_plan_file(text, max_bytes=LARGEST)
+    file_path = Path(path)
+    with _errors_of_reading(file_path, "plan"):
+        text = read_part(file_path, PLAN) if file_path.suffix.lower() == ".zip" else _read_limited(file_path)
+        return read_plan_file(text, max_bytes=MAX_BYTES)
 
 
-def read_part(place: Path, name: str) -> bytes:
-    """Read a file of at most :data:`LARGEST` bytes from an evidence zip, and check it by the plan's hash.
+def read_part(zip_path: Path, name: str) -> bytes:
+    """Read a file of at most :data:`MAX_BYTES` bytes from an evidence zip, and compare it with its hash.
 
     Raises
     ------
     StorageError
         The file is missing, too large, or does not match its hash.
     """
-    with _errors_of_reading(place):
-        files = unpack(_read_limited(place), PLAN, name, largest=LARGEST)
+    with _errors_of_reading(zip_path):
+        files = unpack(_read_limited(zip_path), PLAN, name, largest=MAX_BYTES)
         if name != PLAN and PLAN in files:
-            plan = read_plan_file(files[PLAN], max_bytes=LARGEST)
+            plan = read_plan_file(files[PLAN], max_bytes=MAX_BYTES)
             if plan.sha256.get(name) != sha256(files[name]):
                 raise StorageError.of(
-                    f"{name} in {place} does not match its plan.json",
+                    f"{name} in {zip_path} does not match its plan.json",
                     "It was altered. Use the original zip file.",
                 )
         return files[name]
 
 
-def _read_limited(place: Path) -> bytes:
-    with place.open("rb") as file:
-        content = file.read(LARGEST + 1)
-    if len(content) > LARGEST:
+def _read_limited(zip_path: Path) -> bytes:
+    with zip_path.open("rb") as file:
+        content = file.read(MAX_BYTES + 1)
+    if len(content) > MAX_BYTES:
         raise ValueError
     return content
 
 
 @contextmanager
-def _errors_of_reading(place: Path, what: str = "audit") -> Iterator[None]:
-    """Convert any error that a foreign or altered file causes into a StorageError."""
+def _errors_of_reading(zip_path: Path, file_kind: str = "audit") -> Iterator[None]:
+    """Raise a StorageError instead of any error that an unsuitable or altered file causes."""
     try:
         yield
     except FairdashError:
         raise
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise StorageError.of(
-            f"The {what} in {place} can't be read",
+            f"The {file_kind} in {zip_path} can't be read",
             "The zip file is damaged or from another version. Create it again.",
         ) from error
 
@@ -196,18 +201,18 @@ class AuditResult(Findings):
 
     def _repr_html_(self) -> str:
         """Return the questions and answers as text for a notebook."""
-        rows = [{"question": each.title, "answer": each.sentence} for each in self.answers]
+        rows = [{"question": answer.title, "answer": answer.sentence} for answer in self.answers]
         with pd.option_context("display.max_colwidth", None):
             return str(pd.DataFrame(rows).to_html(index=False))
 
     def compare(self, other: AuditResult | str | PathLike[str]) -> AuditResult:
-        """Return this result with its changes since `other`, a result or the path of a saved audit.
+        """Return this result with the changes since `other`, which is a result or the path of a saved audit.
 
         Returns
         -------
         AuditResult
-            This result with :attr:`since` and two more tables (see
-            :func:`fairdash.auditing.result.drift_since`).
+            This result with :attr:`drift` and two more tables (see
+            :func:`fairdash.auditing.result.changes_since`).
 
         Raises
         ------
@@ -217,34 +222,34 @@ class AuditResult(Findings):
             The file contains no audit, or fairdash can't read it.
         """
         if isinstance(other, AuditResult):
-            before, content = other, other.files()[CONTENT]
+            other_evidence, content = other, other.files()[CONTENT]
         else:
-            before, content = self.load(other), _content_in(Path(other))
-        since, tables = drift_since(self, before, sha256=sha256(content))
-        return replace(self, since=since, tables=MappingProxyType({**self.tables, **tables}))
+            other_evidence, content = self.load(other), _read_content(Path(other))
+        drift, tables = changes_since(self, other_evidence, sha256=sha256(content))
+        return replace(self, since=drift, tables=MappingProxyType({**self.tables, **tables}))
 
     def save(self, path: str | PathLike[str]) -> Path:
-        """Write ``audit.json`` and one CSV per table to a folder, or the complete evidence to a ``.zip``.
+        """Write ``audit.json`` and one CSV per table to a folder, or the evidence file to a ``.zip``.
 
-        Equal results give equal bytes (see :mod:`fairdash.auditing.evidence`).
+        Equal results give files with equal bytes (see :mod:`fairdash.auditing.evidence`).
 
         Raises
         ------
         StorageError
             The path can't be written.
         """
-        place = Path(path)
-        hint = f"Choose a path other than {place}."
-        if place.suffix.lower() == ".zip":
-            write_whole(place, self.to_zip(), hint=hint)
-            return place
+        file_path = Path(path)
+        hint = f"Choose a path other than {file_path}."
+        if file_path.suffix.lower() == ".zip":
+            write_whole(file_path, self.to_zip(), hint=hint)
+            return file_path
         for name, content in self.files().items():
-            write_whole(place / name, content, hint=hint)
-        return place
+            write_whole(file_path / name, content, hint=hint)
+        return file_path
 
     def to_zip(self) -> bytes:
-        """Return the evidence as one reproducible zip: report, answers, tables and plan."""
-        return packed(self, self.files())
+        """Return the evidence file, a reproducible zip with report, answers, tables and plan."""
+        return evidence_zip(self, self.files())
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> AuditResult:
@@ -255,9 +260,9 @@ class AuditResult(Findings):
         StorageError
             The path contains no audit, or fairdash can't read it.
         """
-        place = Path(path)
-        with _errors_of_reading(place):
-            return cls._of(read_content(_content_in(place), max_bytes=LARGEST))
+        file_path = Path(path)
+        with _errors_of_reading(file_path):
+            return cls._of(read_content(_read_content(file_path), max_bytes=MAX_BYTES))
 
     @classmethod
     def _of(cls, content: Content) -> AuditResult:
@@ -282,5 +287,5 @@ class AuditResult(Findings):
         )
 
 
-def _content_in(place: Path) -> bytes:
-    return read_part(place, CONTENT) if place.suffix.lower() == ".zip" else (place / CONTENT).read_bytes()
+def _read_content(path: Path) -> bytes:
+    return read_part(path, CONTENT) if path.suffix.lower() == ".zip" else (path / CONTENT).read_bytes()

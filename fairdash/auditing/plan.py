@@ -1,6 +1,6 @@
 """Plan of an audit: columns, primary criterion and threshold, fixed before any result is known.
 
-This module imports no large package, because forms and stored plans need it without running an audit.
+This module imports no large package: forms and stored plans use it without running an audit.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from fairdash.errors import Checks, OptionError
 from fairdash.utils.options import check_ranges, option
 from fairdash.utils.registry import get_entry
 
-#: Maximum number of attributes for which an audit covers all crossings (combinations of attributes).
+#: With up to this number of attributes, an audit covers all combinations of attributes.
 MAX_CROSSED = 3
 
 
 @dataclass(frozen=True, kw_only=True)
 class Columns:
-    """Columns of a table by their role in an audit; each field's help text describes the role."""
+    """Columns of a table by their role in an audit; the help text of a field describes the role."""
 
     price: str = option(
         ..., "Price, or prediction", "The price charged, or the prediction, per unit of exposure."
@@ -83,7 +83,7 @@ class Columns:
         return tuple(replace(self, sensitive=name, also=()) for name in (self.sensitive, *self.also))
 
     def of(self, role: str) -> tuple[str, ...]:
-        """Return the columns of a role; the role ``"cost"`` is the expected cost, or else the outcome."""
+        """Return the columns of a role; ``"cost"`` means the expected cost, or else the outcome."""
         if role == "cost":
             role = "expected_cost" if self.expected_cost else "outcome"
         names = getattr(self, role) or ()
@@ -91,14 +91,14 @@ class Columns:
 
     @property
     def crossings(self) -> tuple[tuple[str, ...], ...]:
-        """Combinations of attributes (crossings) to audit: all pairs and, with three attributes, all three.
+        """Combinations of attributes to audit: all pairs and, with three attributes, all three together.
 
         If there are more than three attributes, the audit covers only pairs that include the first one.
         """
         names = (self.sensitive, *self.also)
         if len(names) > MAX_CROSSED:
             return tuple((self.sensitive, other) for other in self.also)
-        return tuple(each for count in range(2, len(names) + 1) for each in combinations(names, count))
+        return tuple(pair for count in range(2, len(names) + 1) for pair in combinations(names, count))
 
     @property
     def of_candidate(self) -> Columns:
@@ -115,21 +115,21 @@ class Columns:
     def named(self) -> tuple[str, ...]:
         """Every column that has a role, including features that the user named."""
         single = (self.groups, self.coverage, self.known_class)
-        multiple = (*self.also, *self.controls, *(self.features or ()), *self.probabilities)
-        return (*self.numbers().values(), *multiple, *filter(None, single))
+        extra_columns = (*self.also, *self.controls, *(self.features or ()), *self.probabilities)
+        return (*self.numbers().values(), *extra_columns, *filter(None, single))
 
 
 def columns_of(price: str, sensitive: str | Sequence[str], **roles: Any) -> Columns:
     """Return roles as :class:`Columns`; a single factor, total or feature may be passed as a string.
 
     The first of several sensitive attributes becomes `sensitive`, and the others become `also`. Without a
-    sensitive attribute, the first column of the probabilities becomes a numeric attribute.
+    sensitive attribute, the first column of class probabilities is used as a numeric attribute.
     """
-    first, *also = _names(sensitive) or _names(roles.get("probabilities") or ("",))[:1]
+    first, *others = _names(sensitive) or _names(roles.get("probabilities") or ("",))[:1]
     for role in ("controls", "totals", "features", "probabilities"):
         if roles.get(role) is not None:
             roles[role] = _names(roles[role])
-    return Columns(price=price, sensitive=first, also=tuple(also), **roles)
+    return Columns(price=price, sensitive=first, also=tuple(others), **roles)
 
 
 def plan_of(price: str, sensitive: str | Sequence[str], **options: Any) -> AuditPlan:
@@ -138,8 +138,8 @@ def plan_of(price: str, sensitive: str | Sequence[str], **options: Any) -> Audit
     return AuditPlan.of(columns_of(price, sensitive, **roles), **options)
 
 
-def _names(given: Sequence[str]) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else tuple(dict.fromkeys(given))
+def _names(names: Sequence[str]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(dict.fromkeys(names))
 
 
 @dataclass(frozen=True)
@@ -154,13 +154,13 @@ class Question:
         Names of the question's tables, which :data:`fairdash.views.figures.audit.FIGURES` draws.
     implementation
         Function that computes the answer, as ``"file:function"`` in `questions`. The function takes the
-        :class:`~fairdash.auditing.data.AuditData` and the parts of previous questions, and returns a
+        :class:`~fairdash.auditing.data.AuditData` and the answers to previous questions, and returns a
         :class:`~fairdash.auditing.data.Part`.
     needs
         The role in :class:`Columns` that the answer requires besides price and s; "" for none.
     uses
-        Optional roles that some results of the question use. A result leaves out the rows with a missing cell
-        in a role that the result uses. ``"cost"`` is the expected cost, or else the outcome.
+        Optional roles that some results of the question use. A result leaves out rows with a missing cell in
+        a role that it uses. ``"cost"`` is the expected cost, or else the outcome.
     missing
         Text that the audit shows if the role in `needs` is missing; "" for no text.
     """
@@ -174,12 +174,12 @@ class Question:
     uses: tuple[str, ...] = ()
 
     def is_answerable(self, columns: Columns) -> bool:
-        """Return whether `columns` contain the required role."""
+        """Return True if `columns` contain the required role."""
         return not self.needs or bool(getattr(columns, self.needs))
 
     @property
     def answer(self) -> Callable[..., Any]:
-        """Function that answers the question, imported when used, so that forms load without it."""
+        """Function that answers the question; it is imported only when it is used."""
         file, _, function = self.implementation.partition(":")
         return getattr(import_module(f"fairdash.auditing.questions.{file}"), function)
 
@@ -187,8 +187,8 @@ class Question:
 #: Questions by number, in the order of their answers.
 QUESTIONS: Mapping[int, Question] = MappingProxyType(
     {
-        each.number: each
-        for each in (
+        question.number: question
+        for question in (
             Question(
                 1,
                 "Does the price follow the attribute?",
@@ -200,22 +200,22 @@ QUESTIONS: Mapping[int, Question] = MappingProxyType(
                     "class_probabilities",
                     "calibration_of_classes",
                 ),
-                "dependence:does_it_follow",
+                "dependence:assess_price_link",
                 uses=("candidate", "probabilities"),
             ),
-            Question(2, "Where?", ("curve", "dearest_curve", "crossed"), "dependence:where"),
+            Question(2, "Where?", ("curve", "dearest_curve", "crossed"), "dependence:locate_extremes"),
             Question(
                 3,
                 "Does cost justify the difference?",
                 ("bridge_points",),
-                "decomposition:is_it_earned",
+                "decomposition:decompose_gap",
                 uses=("cost",),
             ),
             Question(
                 number=4,
                 title="Does the difference remain among equals?",
                 tables=("controlled_curve",),
-                implementation="decomposition:among_equals",
+                implementation="decomposition:conditional_gap",
                 needs="controls",
                 uses=("controls",),
                 missing="To answer this question, name legitimate factors (controls).",
@@ -227,7 +227,7 @@ QUESTIONS: Mapping[int, Question] = MappingProxyType(
                     *("bias_surface", "autocalibration", "residual_curve", "actual_to_expected"),
                     *("one_way", "by_coverage", "calibration", "murphy", "lorenz", "deviances"),
                 ),
-                implementation="sufficiency:who_is_undercharged",
+                implementation="sufficiency:assess_sufficiency",
                 needs="outcome",
                 uses=("outcome", "expected_cost"),
                 missing="To answer this question, name an outcome, such as claims.",
@@ -236,28 +236,28 @@ QUESTIONS: Mapping[int, Question] = MappingProxyType(
                 6,
                 "Through which columns?",
                 ("drivers", "proxies", "surrogate_fit"),
-                "attribution:through_what",
+                "attribution:attribute_link",
                 uses=("outcome", "expected_cost"),
             ),
             Question(
                 7,
                 "How much money is at stake?",
                 ("money_along_s", "segments"),
-                "money:how_much_money",
+                "money:excess_payments",
                 uses=("cost",),
             ),
             Question(
                 number=8,
                 title="What could be charged instead?",
                 tables=("premium_curves", "premiums", "premium_averages", "premium_differences"),
-                implementation="alternative_prices:what_instead",
+                implementation="alternative_prices:alternative_premiums",
                 uses=("outcome", "expected_cost"),
             ),
             Question(
                 number=9,
                 title="How certain are the answers?",
                 tables=("power", "missing_by_price", "reliability", "reliability_curve"),
-                implementation="power:how_sure",
+                implementation="power:report_power",
             ),
             Question(
                 number=10,
@@ -266,7 +266,7 @@ QUESTIONS: Mapping[int, Question] = MappingProxyType(
                     *("two_prices", "candidate_verdicts", "candidate_answers"),
                     *("double_lift", "change_along_s", "change_segments"),
                 ),
-                implementation="alternative_prices:how_do_they_compare",
+                implementation="alternative_prices:compare_prices",
                 needs="candidate",
                 uses=("candidate", "outcome", "expected_cost"),
             ),
@@ -286,7 +286,7 @@ class Criterion:
     question
         Number of the question that measures the criterion.
     picture
-        Name of the table that the criterion's figure shows.
+        Name of the table from which the figure of the criterion is drawn.
     meaning
         Plain sentence that states the criterion.
     gap
@@ -301,7 +301,7 @@ class Criterion:
     gap: str
 
 
-#: Criteria by id. The user selects a primary criterion before seeing results, which cover all criteria.
+#: Criteria by id. The user selects a primary criterion before seeing results. The results cover all criteria.
 CRITERIA: Mapping[str, Criterion] = MappingProxyType(
     {
         each.id: each
@@ -345,12 +345,13 @@ class AuditPlan:
     columns
         Roles of the table's columns.
     written
-        Time at which the plan was written, for the evidence: ISO 8601 with a time zone, or "" if unknown.
+        Time at which the plan was written, for the evidence file: ISO 8601 with a time zone, or "" if
+        unknown.
 
     Raises
     ------
     OptionError
-        An option has an unsuitable value, or a column that the primary criterion needs is missing.
+        An option has an unsuitable value, or the primary criterion needs a column that is missing.
     """
 
     columns: Columns
@@ -392,9 +393,9 @@ class AuditPlan:
         checks = Checks(OptionError)
         check_ranges(type(self), vars(self), checks)
         question = QUESTIONS[primary.question]
-        what = f"{primary.title} can't be the primary criterion without {question.needs}"
+        problem = f"{primary.title} can't be the primary criterion without {question.needs}"
         hint = f"Name {question.needs}, or another criterion."
-        checks.require(question.is_answerable(self.columns), "criterion", what, hint)
+        checks.require(question.is_answerable(self.columns), "criterion", problem, hint)
         hint = f"Enter numbers from 1 to {max(QUESTIONS)}, or “all”."
         checks.require(set(self.questions) <= set(QUESTIONS), "questions", "There is no such question", hint)
         hint = "Give a date and a time with its zone, such as 2026-01-31T12:00:00+00:00."
@@ -410,8 +411,8 @@ class AuditPlan:
         reliability: float | Sequence[float] | None = None,
         **more: Any,
     ) -> AuditPlan:
-        """Create a plan. `questions` may be ``"all"``, `reliability` may be a single number or None, and
-        `more` are the other fields."""
+        """Create a plan; `questions` may be ``"all"``, `reliability` may be one number or None, and
+        `more` contains the other fields."""
         numbers = tuple(QUESTIONS) if isinstance(questions, str) else tuple(questions)
         is_single = isinstance(reliability, int | float)
         reliabilities = (reliability,) if is_single else () if reliability is None else tuple(reliability)  # type: ignore[arg-type]
@@ -424,7 +425,7 @@ class AuditPlan:
 
     @property
     def thresholds(self) -> dict[str, Any]:
-        """Primary criterion and largest acceptable gap, for the evidence."""
+        """Primary criterion and largest acceptable gap, for the evidence file (zip)."""
         return {"criterion": self.criterion, "max_gap": self.max_gap}
 
     @property

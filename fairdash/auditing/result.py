@@ -1,8 +1,8 @@
 """Result of an audit: frozen tidy tables, sentences, and changes since another audit.
 
 Results are compared without access to their rows. Each number is a share of the mean price of its audit, so a
-uniform price increase is not drift. The audits count as independent samples: the half-width of a difference
-is the root of the sum of both squared half-widths, which is too large for audits of the same rows.
+uniform price increase is not drift. The audits count as independent samples. The half-width of a difference
+is the root of the sum of both squared half-widths; this is too large for audits of the same rows.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ IN_SHORT = {
     UNDECIDED: "not decided by these rows",
     NONE: "not asked, or a column is missing",
 }
-#: Kinds of points whose value is the mean of all rows below or above the curve's range.
+#: Points of these kinds are the mean of all rows below or above the curve's range.
 TAILS = ("below", "above")
-#: Names of the tables with changes since an earlier audit.
+#: Names of the tables that contain changes since an earlier audit.
 MOVED, MOVED_CURVE = "moved", "moved_curve"
-#: Kinds of rows in the table of estimates: a criterion's gap, the test of independence, and other measures.
+#: Kinds of rows in the table of estimates: the gap of a criterion, a test of independence, or a measure.
 GAP, ANY_LINK, MEASURE = "gap", "any link", "measure"
-#: Units of estimates: shares, mostly of the mean price, and amounts in units of the price.
+#: Units of estimates: a share (mostly of the mean price), or an amount in units of the price.
 SHARE, AMOUNT = "share", "price"
 _COLUMNS = "question measure quantity column value floor low high p unit verdict".split()
 _WIDE = {"measure": "criterion", "low": "ci_low", "high": "ci_high", "p": "p_value"}
@@ -94,7 +94,7 @@ class Answer:
     sentence
         The answer with a number and its interval, or a statement of the missing input.
     more
-        Further sentences.
+        Explanations and details.
     tables
         Names of the tables that belong to the answer.
     """
@@ -107,7 +107,7 @@ class Answer:
 
     @property
     def text(self) -> str:
-        """Complete text of the answer: the sentence and the further sentences."""
+        """Complete text of the answer: the sentence, then explanations and details."""
         return " ".join((self.sentence, *self.more))
 
 
@@ -154,8 +154,8 @@ class Findings:
         Notes on rows that the audit left out or sampled.
     others
         Results for further sensitive attributes, and for each combination of attributes (crossing). With
-        several attributes, `verdict` and the table ``by_sensitive`` cover all attributes and crossings, and
-        all other fields cover the first attribute.
+        several attributes, `verdict` and the table ``by_sensitive`` cover all attributes and combinations,
+        and all other fields cover the first attribute.
     origin
         Source of the table, and the hash of its rows, as :class:`~fairdash.auditing.schema.Origin`.
     made_with
@@ -183,8 +183,8 @@ class Findings:
     def verdicts(self) -> pd.DataFrame:
         """Verdict on each criterion."""
         gaps, links = _rows(self, GAP), _rows(self, ANY_LINK).set_index("measure")["p"]
-        wide = gaps.assign(p_any_link=gaps["measure"].map(links)).rename(columns=_WIDE)
-        return wide[_VERDICTS].reset_index(drop=True)
+        wide_table = gaps.assign(p_any_link=gaps["measure"].map(links)).rename(columns=_WIDE)
+        return wide_table[_VERDICTS].reset_index(drop=True)
 
     @cached_property
     def measures(self) -> pd.DataFrame:
@@ -192,12 +192,12 @@ class Findings:
         keys, limits = ["question", "measure"], {"value": "value", "low": "ci_low", "high": "ci_high"}
         rows = _rows(self, MEASURE).rename(columns=limits)
         amounts = {"value": "money", "ci_low": "money_low", "ci_high": "money_high"}
-        shares, money = (rows.loc[rows["unit"] == each, [*keys, *amounts]] for each in (SHARE, AMOUNT))
+        shares, money = (rows.loc[rows["unit"] == unit, [*keys, *amounts]] for unit in (SHARE, AMOUNT))
         return shares.merge(money.rename(columns=amounts), on=keys, how="left")
 
     @cached_property
     def details(self) -> dict[str, dict[str, float]]:
-        """Numbers behind the verdicts, by criterion."""
+        """Estimates and p-values behind the verdicts, by criterion."""
         by_criterion: dict[str, dict[str, float]] = {}
         rows = self.figures[~self.figures["quantity"].isin([GAP, ANY_LINK, MEASURE])]
         columns = ["measure", "quantity", "value", "p"]
@@ -207,12 +207,12 @@ class Findings:
 
     @property
     def units_remark(self) -> str:
-        """Note, shown before the verdict, that units or the model's prices seem to differ; "" without one."""
+        """Note before the verdict that units, or the model's prices, seem to differ; "" if there is none."""
         return next((note for note in self.notes if note.startswith((DIFFERS, UNITS))), "")
 
     @property
     def along(self) -> tuple[Self, ...]:
-        """Results for each sensitive attribute, in the user's order, and for each crossing."""
+        """Results for each sensitive attribute, in the user's order, then for each combination of them."""
         if not self.others:
             return (self,)
         tables = {name: table for name, table in self.tables.items() if name != "by_sensitive"}
@@ -223,40 +223,40 @@ class Findings:
 
     @property
     def decisive(self) -> Self:
-        """Result that decides the overall verdict: the first result with that verdict."""
-        return next((each for each in self.along if each.verdict == self.verdict), self.along[0])
+        """Result that decides the overall verdict: the first result that has this verdict."""
+        return next((result for result in self.along if result.verdict == self.verdict), self.along[0])
 
     @property
     def headline(self) -> str:
         """Primary criterion, verdict and, with several attributes, the attributes that decide the verdict."""
         title = f"{CRITERIA[self.plan.criterion].title}: {IN_SHORT[self.verdict]}"
-        names = [each.plan.columns.sensitive for each in self.along if each.verdict == self.verdict]
+        names = [result.plan.columns.sensitive for result in self.along if result.verdict == self.verdict]
         return f"{title} for {few(names)}" if self.others and names else title
 
     @property
     def in_words(self) -> str:
         """Summary in words: primary verdict with its gap and interval, then verdicts for other attributes."""
         first = self.decisive
-        sentences = [primary(first.verdicts.iloc[0], first.plan)]
-        others = [each for each in self.along if each.plan.columns != first.plan.columns]
+        sentences = [primary_in_words(first.verdicts.iloc[0], first.plan)]
+        others = [result for result in self.along if result.plan.columns != first.plan.columns]
         for verdict in (ABOVE, UNDECIDED, BELOW):
-            names = [each.plan.columns.sensitive for each in others if each.verdict == verdict]
+            names = [result.plan.columns.sensitive for result in others if result.verdict == verdict]
             sentences += [f"{IN_SHORT[verdict].capitalize()}: {few(names)}."] if names else []
         return " ".join(sentences)
 
     @property
-    def every_note(self) -> tuple[str, ...]:
-        """Notes of the results for all attributes and crossings, without duplicates."""
-        return tuple(dict.fromkeys(note for each in self.along for note in each.notes))
+    def all_notes(self) -> tuple[str, ...]:
+        """Notes of the results for all attributes and their combinations, without duplicates."""
+        return tuple(dict.fromkeys(note for result in self.along for note in result.notes))
 
     def sections(self) -> Iterator[tuple[Answer, dict[str, pd.DataFrame]]]:
         """Yield each answer with a map of names to tables. The last table, named ``measures_`` plus the
         question's number, contains the answer's measures. If two answers share a table, only the first answer
         has it."""
-        shown: set[str] = set()
+        shown_tables: set[str] = set()
         for answer in self.answers:
-            tables = {name: self.tables[name] for name in answer.tables if name not in shown}
-            shown |= set(tables)
+            tables = {name: self.tables[name] for name in answer.tables if name not in shown_tables}
+            shown_tables |= set(tables)
             measures = self.measures[self.measures["question"] == answer.question]
             if len(measures):
                 tables[f"measures_{answer.question}"] = measures.drop(columns="question").reset_index(
@@ -265,18 +265,18 @@ class Findings:
             yield answer, tables
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the result as numbers, texts, lists and dicts for JSON, with None for unknown values."""
+        """Return the result as numbers, strings, lists and dicts for JSON, with None for unknown values."""
         return {
             "plan": to_plain(self.plan),
             "verdict": self.verdict,
             "figures": _records(self.figures),
-            "answers": [to_plain(each) for each in self.answers],
+            "answers": [to_plain(answer) for answer in self.answers],
             "tables": {name: _records(table) for name, table in self.tables.items()},
             "n": self.n,
             "n_units": self.n_units,
             "mean_price": self.mean_price,
             "notes": list(self.notes),
-            "others": [each.to_dict() for each in self.others],
+            "others": [other.to_dict() for other in self.others],
             "origin": dict(self.origin),
             "made_with": dict(self.made_with),
             "since": None if self.since is None else to_plain(self.since),
@@ -286,8 +286,8 @@ class Findings:
         """Return a map of file names to content: ``audit.json`` and one CSV per table."""
         text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
         frames: dict[str, pd.DataFrame] = {}
-        every: tuple[Findings, ...] = (self, *self.others)
-        for k, each in enumerate(every, start=1):
+        all_findings: tuple[Findings, ...] = (self, *self.others)
+        for k, each in enumerate(all_findings, start=1):
             answers = [{"question": a.question, "title": a.title, "answer": a.text} for a in each.answers]
             tables = {"figures": each.figures, "answers": pd.DataFrame(answers), **each.tables}
             frames |= {f"{k}_{name}" if k > 1 else name: table for name, table in tables.items()}
@@ -307,42 +307,42 @@ def figures_of(rows: Sequence[Mapping[str, Any]], *, column: str) -> pd.DataFram
 
 
 def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    columns = {str(name): [_known(value) for value in table[name].tolist()] for name in table}
+    columns = {str(name): [_none_if_nan(value) for value in table[name].tolist()] for name in table}
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
-def _known(value: Any) -> Any:
+def _none_if_nan(value: Any) -> Any:
     value = value.item() if hasattr(value, "item") else value
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def primary(row: pd.Series, plan: AuditPlan) -> str:
-    """Return a sentence on the primary gap and a sentence on its verdict, from a `row` of the verdicts."""
+def primary_in_words(row: pd.Series, plan: AuditPlan) -> str:
+    """Return two sentences, on the primary gap and on its verdict, from a `row` of the verdicts."""
     columns = plan.columns
     if math.isnan(row["value"]):
         return f"“{CRITERIA[plan.criterion].title}” has no answer: see question {row['question']}."
-    across = "across the cells of" if CROSS in columns.sensitive else "along"
+    along_or_across = "across the cells of" if CROSS in columns.sensitive else "along"
     sentence = _PRIMARY[plan.criterion].format(
-        along=f"{across} “{columns.sensitive}”",
+        along=f"{along_or_across} “{columns.sensitive}”",
         price=columns.price,
         factors=few(columns.controls),
         value=percent(row["value"]),
     )
-    between = f"95 % interval {percent(row['ci_low'])} to {percent(row['ci_high'])}"
-    return f"{sentence} ({between}). {_DECIDED[row['verdict']].format(delta=plan.gap_in_words)}"
+    interval_text = f"95 % interval {percent(row['ci_low'])} to {percent(row['ci_high'])}"
+    return f"{sentence} ({interval_text}). {_DECIDED[row['verdict']].format(delta=plan.gap_in_words)}"
 
 
-def drift_since(now: Findings, before: Findings, *, sha256: str) -> tuple[Drift, dict[str, pd.DataFrame]]:
+def changes_since(now: Findings, before: Findings, *, sha256: str) -> tuple[Drift, dict[str, pd.DataFrame]]:
     """Return the changes since another audit, and the tables of changes.
 
     Returns
     -------
     Drift, dict of frames
-        ``moved``: one row per criterion (for each attribute and crossing) and per measure with an interval in
-        both audits: before, now, difference, ci_low, ci_high as shares of the mean price, verdict_before and
-        verdict_now. ``moved_curve``: the difference of the curves where both have a point: at, value, low,
-        high, kind. If the true curves are equal, the band from low to high contains 0 everywhere in 95 % of
-        samples.
+        ``moved``: one row per criterion (for each attribute and combination) and per measure with an interval
+        in both audits: before, now, difference, ci_low, ci_high as shares of the mean price, verdict_before
+        and verdict_now. ``moved_curve``: the difference of the curves where both have a point: at, value,
+        low, high, kind. If the true curves are equal, the band from low to high contains 0 everywhere in 95 %
+        of samples.
 
     Raises
     ------
@@ -351,8 +351,8 @@ def drift_since(now: Findings, before: Findings, *, sha256: str) -> tuple[Drift,
     """
     name, other = now.plan.columns.sensitive, before.plan.columns.sensitive
     if name != other:
-        what = f"The other audit uses “{other}”, this one “{name}”"
-        raise OptionError.of(what, "Compare audits of the same sensitive attribute.", column="against")
+        difference = f"The other audit uses “{other}”, this one “{name}”"
+        raise OptionError.of(difference, "Compare audits of the same sensitive attribute.", column="against")
     curve = _curves(now, before)
     if curve.empty:
         hint = "Compare audits that measure the sensitive attribute in the same units."
@@ -362,21 +362,21 @@ def drift_since(now: Findings, before: Findings, *, sha256: str) -> tuple[Drift,
     # The sentence describes the point that is furthest from 0 relative to the width of its band.
     clearness = curve["value"].abs() / (curve["high"] - curve["low"]).clip(lower=1e-300)
     at = curve.iloc[int(clearness.to_numpy().argmax())]
-    place = (
+    where = (
         f"at {at['class'] if 'class' in at else format(at['at'], ',.4g')}"
         if at["kind"] in ("curve", "level")
         else f"among the rows {at['kind']} the range"
     )
     sentence = (
-        f"{place} of “{name}”, the price as a share of its mean is {100 * abs(at['value']):.1f} percentage "
+        f"{where} of “{name}”, the price as a share of its mean is {100 * abs(at['value']):.1f} percentage "
         f"points {'higher' if at['value'] > 0 else 'lower'} than before (95 % band for the whole curve: "
         f"{100 * at['low']:+.1f} to {100 * at['high']:+.1f})"
     )
-    old, new = before.verdict, now.verdict
+    verdict_before, new = before.verdict, now.verdict
     verdict = (
         f" The primary verdict is still “{new}”."
-        if old == new
-        else f" The primary verdict was “{old}” and is “{new}”."
+        if verdict_before == new
+        else f" The primary verdict was “{verdict_before}” and is “{new}”."
     )
     if before.plan.thresholds != now.plan.thresholds:
         verdict += " The two audits have different criteria or thresholds."
@@ -384,12 +384,12 @@ def drift_since(now: Findings, before: Findings, *, sha256: str) -> tuple[Drift,
     opening = "The curve has changed" if differs.any() else no_change
     if now.origin.get("rows_sha256") == before.origin.get("rows_sha256"):
         verdict += " Both audits use the same rows."
-    since = Drift(has_moved=bool(differs.any()), sentence=f"{opening}: {sentence}.{verdict}", sha256=sha256)
-    return since, {MOVED: values, MOVED_CURVE: curve}
+    drift = Drift(has_moved=bool(differs.any()), sentence=f"{opening}: {sentence}.{verdict}", sha256=sha256)
+    return drift, {MOVED: values, MOVED_CURVE: curve}
 
 
 def _curves(now: Findings, before: Findings) -> pd.DataFrame:
-    """Return the difference of the curves at the points of `now` within the range of `before`."""
+    """Return the difference of two curves at the points of `now` that are in the range of `before`."""
     parts, columns = [], ("value", "low", "high")
     for kind, shared in now.curve.groupby("kind", sort=False):
         other = before.curve[before.curve["kind"] == kind]
@@ -399,48 +399,48 @@ def _curves(now: Findings, before: Findings) -> pd.DataFrame:
                 key: np.interp(shared["at"], other["at"], other[key] / before.mean_price) for key in columns
             }
         else:
-            # Each level is compared with the same level, and each tail with the same tail.
+            # A level is compared with the same level, and a tail with the same tail.
             level = "class" if "class" in shared and "class" in other else "at"
             keys = [level] if kind == "level" else ["kind"]
             shared = shared.merge(other, on=keys, suffixes=("", "_before"))
             values = {key: shared[f"{key}_before"] / before.mean_price for key in columns}
         value = shared["value"].to_numpy() / now.mean_price - np.asarray(values["value"])
-        half = np.hypot(
+        half_widths = np.hypot(
             (shared["high"] - shared["low"]).to_numpy() / now.mean_price,
             np.asarray(values["high"]) - np.asarray(values["low"]),
         ) / 2  # fmt: skip
-        curve = {"value": value, "low": value - half, "high": value + half}
+        curve = {"value": value, "low": value - half_widths, "high": value + half_widths}
         where = {name: shared[name].to_numpy() for name in ("class", "at") if name in shared}
         parts.append(pd.DataFrame({**where, "kind": kind, **curve}))
     return pd.concat(parts, ignore_index=True).sort_values("at", ignore_index=True)
 
 
 def _differences(now: Findings, before: Findings) -> pd.DataFrame:
-    """Return one row per criterion of each attribute and crossing, and per measure that has an interval in
+    """Return one row per criterion of each attribute and combination, and per measure with an interval in
     both audits."""
     keys = ["value", "low", "high"]
-    both = _numbers(now).merge(_numbers(before), on=["question", "what"], suffixes=("", "_before"))
-    both = both.dropna(subset=[*keys, *(f"{each}_before" for each in keys)]).reset_index(drop=True)
-    value, low, high, was, was_low, was_high = (
-        both[f"{each}{which}"] for which in ("", "_before") for each in keys
+    merged = _numbers(now).merge(_numbers(before), on=["question", "what"], suffixes=("", "_before"))
+    merged = merged.dropna(subset=[*keys, *(f"{key}_before" for key in keys)]).reset_index(drop=True)
+    value, low, high, value_before, was_low, was_high = (
+        merged[f"{key}{which}"] for which in ("", "_before") for key in keys
     )
-    moved = value - was
+    change = value - value_before
     columns = {
-        "what": both["what"],
-        "before": was,
+        "what": merged["what"],
+        "before": value_before,
         "now": value,
-        "difference": moved,
-        # Each limit of a change combines the lower side of one interval with the upper side of the other.
-        "ci_low": moved - np.hypot(value - low, was_high - was),
-        "ci_high": moved + np.hypot(high - value, was - was_low),
-        "verdict_before": both["verdict_before"],
-        "verdict_now": both["verdict"],
+        "difference": change,
+        # Each limit of a change combines the lower limit of one audit with the upper limit of the other.
+        "ci_low": change - np.hypot(value - low, was_high - value_before),
+        "ci_high": change + np.hypot(high - value, value_before - was_low),
+        "verdict_before": merged["verdict_before"],
+        "verdict_now": merged["verdict"],
     }
     return pd.DataFrame(columns)
 
 
 def _numbers(result: Findings) -> pd.DataFrame:
-    """Return the gaps of all attributes and crossings, and the first attribute's measures, with titles."""
+    """Return the gaps of all attributes and combinations, and the first attribute's measures, with titles."""
     gaps, titles = [], {name: each.title for name, each in CRITERIA.items()}
     for k, each in enumerate(result.along):
         attribute_gaps, suffix = _rows(each, GAP), f", “{each.plan.columns.sensitive}”" if k else ""

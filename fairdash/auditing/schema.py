@@ -1,4 +1,4 @@
-"""Schemas that validate imported evidence: the fields of audit.json and plan.json, and every table."""
+"""Schemas that validate imported evidence files: the fields of audit.json and plan.json, and every table."""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ from fairdash.storage.schema import FLAG, SCALAR, TEXT, Column, read_json, read_
 from fairdash.tables.readers.report import ReadingOptions
 from fairdash.utils.records import from_plain
 
-#: Version of plan.json.
+#: Version of the format of plan.json.
 FORMAT = 1
 Record = TypeVar("Record")
-#: Maximum number of entries in a list. It is enough for the levels of all columns of millions of rows.
+#: Maximum number of entries in a list, which is enough for all levels of the columns of millions of rows.
 _MAX_ENTRIES = 1_000_000
 _AMONG: Mapping[str, Any] = {
     "kind": ("curve", "level", *TAILS),
     "criterion": CRITERIA,
     "verdict": (BELOW, ABOVE, UNDECIDED, NONE),
 }
-#: Kind of a column by the suffix of its name. A column without a suffix has numbers; “%” marks a share.
+#: Kinds of columns, by the suffix of the name: a column without a suffix contains numbers, and “%” marks a
+#: share.
 _KINDS = {"*": TEXT, "?": FLAG, "+": SCALAR}
 _CURVE = "at share% kind* value low high"
 _MONEY = "rows exposure price per_head per_head_low per_head_high total total_low total_high"
@@ -92,9 +93,9 @@ _COLUMNS: Mapping[str, str] = MappingProxyType(
 
 def _declared(columns: str) -> dict[str, Column]:
     kinds = {"class": Column(kind=TEXT, is_needed=False)}
-    for each in columns.split():
-        name = each.rstrip("*?+%")
-        kind = _KINDS.get(each.removeprefix(name))
+    for column in columns.split():
+        name = column.rstrip("*?+%")
+        kind = _KINDS.get(column.removeprefix(name))
         if kind is None:
             kinds[name] = Column(may_lack=True)
         else:
@@ -102,11 +103,12 @@ def _declared(columns: str) -> dict[str, Column]:
     return kinds
 
 
-#: Columns of each table. A table with a row per class usually has one more column, with the class names.
+#: Columns of each table. A table with one row per class usually has an additional column with the names of
+#: the classes.
 TABLES: Mapping[str, Mapping[str, Column]] = MappingProxyType(
     {name: _declared(columns) for name, columns in _COLUMNS.items()}
 )
-#: Columns of each table that are shares, to be shown in per cent.
+#: Columns of each table that contain shares. They are shown in per cent.
 SHARES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {name: tuple(re.findall(r"(\w+)%", columns)) for name, columns in _COLUMNS.items()}
 )
@@ -126,7 +128,7 @@ class Origin:
 
 @dataclass(frozen=True, kw_only=True)
 class PlanFile:
-    """Fields of plan.json, which :func:`fairdash.auditing.evidence.packed` writes."""
+    """Fields of plan.json, which :func:`fairdash.auditing.evidence.evidence_zip` writes."""
 
     fairdash_audit: int
     plan: AuditPlan
@@ -162,12 +164,12 @@ def read_tables(stored: Content) -> dict[str, pd.DataFrame]:
     """Return the tables of an audit's content, including the table of all estimates."""
     rows = {**stored.tables, "figures": stored.figures}
     require(rows.keys() <= TABLES.keys(), "the audit has an unknown table")
-    tables = {name: read_records(each, TABLES[name]) for name, each in rows.items()}
+    tables = {name: read_records(records, TABLES[name]) for name, records in rows.items()}
     figures = tables["figures"]
-    judged = set(figures.loc[figures["quantity"] == GAP, "measure"])
+    gap_measures = set(figures.loc[figures["quantity"] == GAP, "measure"])
     is_once = not figures.duplicated(["question", "measure", "quantity", "unit"]).any()
-    require(is_once and stored.plan.criterion in judged, "the audit lacks a verdict, or has one twice")
-    require(judged <= CRITERIA.keys(), "the audit has an unknown criterion")
+    require(is_once and stored.plan.criterion in gap_measures, "the audit lacks a verdict, or has one twice")
+    require(gap_measures <= CRITERIA.keys(), "the audit has an unknown criterion")
     require(len(tables["curve"]) > 1, "the audit's curve has no points")
     return tables
 
@@ -183,13 +185,13 @@ def read_plan_file(content: bytes, *, max_bytes: int) -> PlanFile:
 def read_content(content: bytes, *, max_bytes: int) -> Content:
     """Read audit.json, or raise ValueError or FairdashError if its content is invalid or inconsistent."""
     content_read = _fields(Content, read_json(content, most_bytes=max_bytes, most_entries=_MAX_ENTRIES))
-    columns, names = content_read.plan.columns, [each.plan.columns.sensitive for each in content_read.others]
-    judged = set(names[len(columns.also) :])
-    # A crossing may be missing, because some crossings have too few rows for a verdict.
-    crossings = [name for each in columns.crossings if (name := crossing_name(each)) in judged]
+    columns, names = content_read.plan.columns, [part.plan.columns.sensitive for part in content_read.others]
+    audited_names = set(names[len(columns.also) :])
+    # A combination of attributes may be missing, because some have too few rows for a verdict.
+    crossings = [name for crossing in columns.crossings if (name := crossing_name(crossing)) in audited_names]
     require(names == [*columns.also, *crossings], "the audit's attributes are not the plan's")
-    for each in (content_read, *content_read.others):
-        _check(each)
+    for result in (content_read, *content_read.others):
+        _check(result)
     return content_read
 
 
@@ -205,7 +207,7 @@ def _check(audit: Content) -> None:
         1 <= audit.n_units <= audit.n and audit.mean_price > 0, "the audit's rows or its mean are not valid"
     )
     require("curve" in audit.tables, "the audit lacks its curve")
-    named = {name for each in audit.answers for name in each.tables}
-    named |= set() if audit.since is None else {MOVED, MOVED_CURVE}
-    require(named <= audit.tables.keys(), "the audit lacks a table of an answer")
+    table_names = {name for answer in audit.answers for name in answer.tables}
+    table_names |= set() if audit.since is None else {MOVED, MOVED_CURVE}
+    require(table_names <= audit.tables.keys(), "the audit lacks a table of an answer")
     from_plain(Origin, audit.origin)

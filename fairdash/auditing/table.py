@@ -1,12 +1,12 @@
 """Table of an audit: its columns by role, checked and in a canonical order.
 
-Rows are sorted by the sensitive attribute and then by their content, so results do not depend on their
-original order. Folds are pseudo-random. A row's fold depends on its policy or, without policies, on its
-attribute, its exposure and its number among rows with equal attribute and exposure.
+Rows are sorted by the sensitive attribute, then by their content. Results therefore do not depend on the
+original order of the rows. Folds are pseudo-random. A row's fold depends on its policy. Without policies, it
+depends on the row's attribute, on its exposure, and on its number among rows in which both are equal.
 
 A row must have a price, an attribute, an exposure and, if rows are grouped, a policy. Other cells may be
-missing. Each question uses the rows without a missing cell in the columns that the question needs
-(:meth:`AuditTable.on`), and no other column affects the order or the folds of these rows.
+missing. Each question uses the rows without a missing cell in the columns that it needs
+(:meth:`AuditTable.on`). No other column affects the order or the folds of these rows.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from fairdash.auditing.columns import (
     check_names,
     check_numbers,
     check_values,
+    encode_classes,
+    exclude_leaks,
     feature_names,
     price_in_words,
     probabilities_of,
     units_in_words,
-    with_codes,
-    without_leaks,
 )
 from fairdash.auditing.plan import Columns
 from fairdash.dependence.grouping import as_groups
@@ -45,9 +45,9 @@ from fairdash.utils.text import amount, counted, few, percent, with_unit
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Minimum number of rows, or of policies if rows are grouped, for reliable intervals.
-FEWEST = 100
-#: Optional roles in their order as sort keys. A second price is the last key, even if it is audited alone.
+#: Minimum number of rows (or of policies, if rows are grouped) for reliable intervals.
+MIN_ROWS = 100
+#: Optional roles in their order as sort keys. A second price comes last, even if it is audited alone.
 _SORT_ROLES = ("expected_cost", "outcome", "controls", "features", "probabilities", "candidate")
 
 
@@ -68,12 +68,12 @@ class AuditTable:
     units : (n,) array
         Number of each row's independent unit, from 0 to U − 1. A unit is a policy, or a row.
     deal : (n,) array
-        Uniform number in [0, 1) of each row's unit, which decides the unit's fold and does not depend on
-        outcomes.
+        Uniform number in [0, 1) for each row's unit. This number determines the unit's fold and does not
+        depend on outcomes.
     keys : (n,) array
         Hash of the policy, or of s and the exposure, from which `deal` is computed.
     first_price : (n,) array
-        Sort key among rows with equal s and exposure: the first price, even if the second price is audited.
+        Sort key of rows with equal s and exposure: the first price, even in an audit of the second price.
     fold_seed
         Seed of the folds.
     columns
@@ -81,7 +81,7 @@ class AuditTable:
     notes
         Sentences on the rows that the audit left out, with reasons.
     probabilities : (n, k) frame
-        Class probabilities by class name. Each row adds up to 1 or is missing. The frame may have no columns.
+        Class probabilities by class name. Each row adds up to 1 or is missing. The frame may be empty.
     known : (n,) array
         Index of the true class among `probabilities`, −1 if unknown.
     classes
@@ -126,7 +126,7 @@ class AuditTable:
 
     @property
     def share(self) -> Array:
-        """Share of the total exposure that each row has, (n,)."""
+        """Each row's share of the total exposure, (n,)."""
         return self.weight / self.weight.sum()
 
     def mean(self, values: Array) -> float:
@@ -138,7 +138,7 @@ class AuditTable:
         return np.asarray(np.bincount(self.units, weights=values), dtype=float)
 
     def error(self, values: Array) -> float:
-        """Return the standard error of the sum of values (n,), with units as independent draws."""
+        """Return the standard error of the sum of values (n,); units are independent draws."""
         unit_sums = self.per_unit(values)
         return float(np.sqrt(unit_sums @ unit_sums))
 
@@ -182,11 +182,11 @@ class AuditTable:
 
     @property
     def a_unit_of_exposure(self) -> str:
-        """Phrase with the unit of exposure, in full for the first use in a text."""
+        """Phrase with the unit of exposure, written in full for its first use in a text."""
         return f"{self.a_unit} of exposure" if self.a_unit == "per unit" else self.a_unit
 
     @property
-    def everyone(self) -> str:
+    def rows_in_words(self) -> str:
         """Noun that follows a share: “the rows”, or “the exposure” if a column has that role."""
         return "the rows" if self.columns.exposure is None else "the exposure"
 
@@ -201,7 +201,7 @@ class AuditTable:
         return bands_of(self.sensitive, self.weight, count)
 
     def take(self, rows: NDArray[np.bool_] | Index) -> AuditTable:
-        """Return the rows that a mask (n,) selects, or the rows with the given numbers in this order."""
+        """Return the rows that a mask (n,) selects, or rows with given numbers in the given order."""
         part: dict[str, Any] = {
             name: values.iloc[rows] if isinstance(values, pd.DataFrame) else values[rows]
             for name, values in vars(self).items()
@@ -209,42 +209,42 @@ class AuditTable:
         }
         return replace(self, **part | {"units": pd.factorize(self.units[rows])[0]})
 
-    def sampled(self, most: int) -> AuditTable:
-        """Draw whole units with about `most` rows in total, and rescale `deal` to [0, 1)."""
-        share = min(1.0, most / self.n)
+    def sampled(self, max_rows: int) -> AuditTable:
+        """Draw whole units with about `max_rows` rows in total, and rescale the numbers `deal` to [0, 1)."""
+        share = min(1.0, max_rows / self.n)
         part = self.take(self.deal < share)
         return replace(part, deal=part.deal / share)
 
     def on(self, roles: Collection[str]) -> AuditTable:
-        """Return the rows without missing cells in these optional roles; no other role affects their order.
+        """Return the rows without missing cells in optional roles; other roles don't affect their order.
 
         Raises
         ------
         DataError
             Too few rows remain.
         """
-        known, by = np.ones(self.n, dtype=bool), []
+        mask, by = np.ones(self.n, dtype=bool), []
         for role in _SORT_ROLES:
             values = getattr(self, role)
             if role not in roles or values is None:
                 continue
             if isinstance(values, pd.DataFrame):
                 # A missing cell of a feature is treated as a separate level.
-                known &= role == "features" or values.notna().all(axis=1).to_numpy()
+                mask &= role == "features" or values.notna().all(axis=1).to_numpy()
                 by.append(_hash_of(values) if len(values.columns) else np.zeros(self.n))
             else:
-                known &= np.isfinite(values)
+                mask &= np.isfinite(values)
                 by.append(values)
         order = np.lexsort((self.keys, self.price, *by[::-1], self.first_price, self.weight, self.sensitive))
-        order = order[known[order]]
+        order = order[mask[order]]
         if np.array_equal(order, np.arange(self.n)):
             return self
         count = len(np.unique(self.units[order]))
-        if count < FEWEST:
+        if count < MIN_ROWS:
             names = [name for role in _SORT_ROLES if role in roles for name in self.columns.of(role)]
-            what = "rows" if self.columns.groups is None else "groups of rows"
+            unit = "rows" if self.columns.groups is None else "groups of rows"
             raise _too_few_rows(
-                count, f"{what} in which {few(names)} {'is' if len(names) == 1 else 'are'} known", []
+                count, f"{unit} in which {few(names)} {'is' if len(names) == 1 else 'are'} known", []
             )
         part = self.take(order)
         return replace(
@@ -277,39 +277,39 @@ class AuditTable:
         """Check a frame and extract the columns that an audit needs.
 
         Rows without a price, an attribute, an exposure above 0 or a policy are left out and counted. The cap
-        limits each outcome before any division by exposure, and a note gives the amount removed.
+        limits each outcome before any division by exposure. A note states the amount removed.
 
         Raises
         ------
         OptionError
             A column does not exist, or has two roles.
         DataError
-            A column is unsuitable for its role (the error gives the lines), there are too few rows, or the
+            A column is unsuitable for its role (the error names the lines), there are too few rows, or the
             mean price is not above 0.
         """
         check_names(frame, columns)
         check_numbers(frame, columns)
         complete, notes = complete_rows(frame, columns)
-        probabilities, known = probabilities_of(frame, columns, complete, notes)
-        used_features, leak_notes = without_leaks(frame, columns, feature_names(frame, columns))
+        probabilities, known_class = probabilities_of(frame, columns, complete, notes)
+        used_features, leak_notes = exclude_leaks(frame, columns, feature_names(frame, columns))
         notes += leak_notes
         features = pd.DataFrame({name: as_feature(frame[name]) for name in used_features}, index=frame.index)
-        needed = [*columns.numbers().values(), *columns.controls]
-        needed += [] if columns.groups is None else [columns.groups]
-        used = frame.loc[complete, list(dict.fromkeys(needed))].reset_index(drop=True)
+        needed_columns = [*columns.numbers().values(), *columns.controls]
+        needed_columns += [] if columns.groups is None else [columns.groups]
+        used = frame.loc[complete, list(dict.fromkeys(needed_columns))].reset_index(drop=True)
         classes: tuple[str, ...] = ()
         if as_classes(frame[columns.sensitive]) is not None:
-            used, classes = with_codes(used, columns, notes, fewest=FEWEST)
+            used, classes = encode_classes(used, columns, notes, min_rows=MIN_ROWS)
         features = features[complete].reset_index(drop=True)
         numbers = {
             role: used[name].to_numpy(dtype=float, na_value=np.nan)
             for role, name in columns.numbers().items()
         }
         weight = numbers.pop("exposure", np.ones(len(used)))
-        if len(used) < FEWEST:
+        if len(used) < MIN_ROWS:
             raise _too_few_rows(len(used), "complete rows", notes)
         if cap is not None and "outcome" in numbers:
-            numbers["outcome"] = _capped(numbers["outcome"], weight, cap, columns, notes)
+            numbers["outcome"] = _cap_outcomes(numbers["outcome"], weight, cap, columns, notes)
         for role, name in columns.numbers().items():
             if name in columns.totals:
                 numbers[role] = numbers[role] / weight
@@ -331,7 +331,7 @@ class AuditTable:
         units = np.arange(len(used), dtype=np.intp)
         if columns.groups is not None:
             units = np.asarray(as_groups(used[columns.groups].to_numpy(), len(used)))
-        if (n_units := len(np.unique(units))) < FEWEST:
+        if (n_units := len(np.unique(units))) < MIN_ROWS:
             raise _too_few_rows(n_units, "groups of complete rows", notes)
         if columns.groups is not None:
             notes.append(
@@ -343,7 +343,7 @@ class AuditTable:
         if columns.groups is not None:
             keys = _hash_of(used[[columns.groups]].astype(str))
         sort_values = pd.concat(
-            [pd.DataFrame(numbers), controls, features, probabilities, pd.Series(known)], axis=1
+            [pd.DataFrame(numbers), controls, features, probabilities, pd.Series(known_class)], axis=1
         )
         order = np.lexsort((keys, _hash_of(sort_values), numbers["price"], weight, numbers["sensitive"]))
         seed = int(rng_of(Stream.AUDIT_FOLDS, random_state).integers(1, 2**63, dtype=np.int64))
@@ -358,7 +358,7 @@ class AuditTable:
             **optional,
             controls=controls.iloc[order].reset_index(drop=True),
             features=features.iloc[order].reset_index(drop=True),
-            # Units are numbered in row order, so without groups a row's unit is its position.
+            # Units are numbered in row order. Without groups, a row's unit is therefore its position.
             units=pd.factorize(units[order])[0],
             deal=_random_numbers(keys[order], seed, within=columns.groups is None),
             keys=keys[order],
@@ -367,7 +367,7 @@ class AuditTable:
             columns=columns,
             notes=tuple(notes),
             probabilities=probabilities.iloc[order].reset_index(drop=True),
-            known=known[order],
+            known=known_class[order],
             classes=classes,
             currency=currency,
             period=period,
@@ -376,11 +376,11 @@ class AuditTable:
 
 def complete_rows(frame: pd.DataFrame, columns: Columns) -> tuple[NDArray[np.bool_], list[str]]:
     """Return a mask of the rows that an audit can use, (n,), and notes on all other rows."""
-    needed = [columns.price, columns.sensitive, *filter(None, (columns.exposure, columns.groups))]
-    is_missing = frame[needed].isna().to_numpy()
+    needed_columns = [columns.price, columns.sensitive, *filter(None, (columns.exposure, columns.groups))]
+    is_missing = frame[needed_columns].isna().to_numpy()
     notes = [
         f"fairdash leaves out {counted(int(count), 'row')} in which “{name}” is missing."
-        for name, count in zip(needed, is_missing.sum(axis=0), strict=True)
+        for name, count in zip(needed_columns, is_missing.sum(axis=0), strict=True)
         if count
     ]
     complete = np.asarray(~is_missing.any(axis=1))
@@ -395,20 +395,20 @@ def complete_rows(frame: pd.DataFrame, columns: Columns) -> tuple[NDArray[np.boo
     return complete, notes
 
 
-def only_shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
-    """Remove the rows of tables that describe groups too small to be shown, judged by the column ``rows``."""
+def without_small_groups(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+    """Remove rows of tables whose groups are too small to be shown, according to the column ``rows``."""
     return {
         name: table[table["rows"] >= MIN_SHOWN].reset_index(drop=True) if "rows" in table else table
         for name, table in tables.items()
     }
 
 
-def _capped(outcome: Array, weight: Array, cap: float, columns: Columns, notes: list[str]) -> Array:
+def _cap_outcomes(outcome: Array, weight: Array, cap: float, columns: Columns, notes: list[str]) -> Array:
     """Limit outcomes (n,) to the cap, and add a note with the amount removed."""
     above = outcome > cap
     total = np.ones_like(weight) if columns.outcome in columns.totals else weight
-    known = np.nan_to_num(outcome)
-    removed = float(total @ np.maximum(known - cap, 0) / max(float(total @ known), 1e-300))
+    finite = np.nan_to_num(outcome)
+    removed = float(total @ np.maximum(finite - cap, 0) / max(float(total @ finite), 1e-300))
     notes.append(
         f"“{columns.outcome}” is capped at {amount(cap)} in {counted(int(above.sum()), 'row')}. The cap "
         f"removes {percent(removed)} of the column's sum."
@@ -416,9 +416,9 @@ def _capped(outcome: Array, weight: Array, cap: float, columns: Columns, notes: 
     return np.minimum(outcome, cap)
 
 
-def _too_few_rows(count: int, what: str, notes: list[str]) -> DataError:
-    """Return the error for too few rows, with the notes on rows left out, which are the usual reason."""
-    sentence = " ".join([f"An audit needs {FEWEST} {what}, and there are {count}.", *notes])
+def _too_few_rows(count: int, unit: str, notes: list[str]) -> DataError:
+    """Return the error for too few rows, with notes on rows left out, which are the usual reason."""
+    sentence = " ".join([f"An audit needs {MIN_ROWS} {unit}, and there are {count}.", *notes])
     return DataError.of(sentence.rstrip("."), "Give more rows, or leave out columns with many missing cells.")
 
 
@@ -437,14 +437,14 @@ def _random_numbers(keys: NDArray[np.uint64], seed: int, *, within: bool) -> Arr
     """Return pseudo-random numbers in [0, 1): the finaliser of splitmix64 (Steele, Lea, Flood 2014) applied
     to key, seed and, with `within`, the row's number among equal keys.
 
-    Although outcomes may decide the order of rows with equal keys, the random numbers are independent of
-    outcomes, because each row number gives a new random number.
+    Outcomes may determine the order of rows with equal keys. The random numbers are independent of outcomes
+    nevertheless, because each row number gives a new random number.
     """
-    mixed = keys ^ np.uint64(seed)
+    mixed_keys = keys ^ np.uint64(seed)
     if within:
         number = pd.Series(keys).groupby(keys, sort=False).cumcount().to_numpy().astype(np.uint64)
-        mixed = mixed + number * np.uint64(0x9E3779B97F4A7C15)
+        mixed_keys = mixed_keys + number * np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
-    mixed ^= mixed >> np.uint64(31)
-    return (mixed >> np.uint64(11)).astype(float) / 2.0**53
+        mixed_keys = (mixed_keys ^ (mixed_keys >> np.uint64(shift))) * np.uint64(factor)
+    mixed_keys ^= mixed_keys >> np.uint64(31)
+    return (mixed_keys >> np.uint64(11)).astype(float) / 2.0**53

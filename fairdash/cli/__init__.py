@@ -14,10 +14,10 @@ python -m fairdash worker --database postgresql://fairdash@db/fairdash
 python -m fairdash report 0123456789ab --lam 1 --against hgr_nn:0.5 --out report.html
 python -m fairdash runs list
 
-An installed package also offers the shorter form ``fairdash app``. Each command is a function: cyclopts takes
-the options from the signature and the help texts from the docstring, and imports the module when the command
-is used. Options that several commands share, and the function that prints results, are at the end of this
-file.
+An installed package also offers the shorter form ``fairdash app``. Each command is a function. The library
+cyclopts takes the options from its signature and the help texts from its docstring, and imports its module
+when the command is used. Options that several commands share, and the function that prints results, are at
+the end of this file.
 """
 
 from __future__ import annotations
@@ -48,15 +48,15 @@ from fairdash.utils.text import few, in_ascii, visible
 
 log = logging.getLogger("fairdash.cli")
 
-#: Exit status of an internal error, EX_SOFTWARE of sysexits.h, which no command uses for a result.
+#: Exit status of an internal error (EX_SOFTWARE in sysexits.h). No command uses it for a result.
 UNEXPECTED = 70
-#: Exit status of a program that SIGPIPE ended: 128 + 13.
+#: Exit status of a program that SIGPIPE ended, which is 128 + 13.
 _STATUS_OF_CLOSED_PIPE = 141
 #: Exit statuses that every command may have.
 _OTHER_STATUSES = f"2 bad input, {UNEXPECTED} unexpected error."
 
 #: Environment variables for the number of threads, which NumPy reads on import. Commands compute many small
-#: products, for which a second thread saves no time and, on a busy machine, causes waiting.
+#: matrix products. A second thread would save no time and, on a busy machine, cause waiting.
 _BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 _AUDIT = f"""Audit an existing price against a sensitive column of its table.
@@ -66,7 +66,7 @@ _CHECK = f"""Check a file for columns that give the target away.
 
 Exit status: 0 no column certainly gives the target away, 1 at least one column does, {_OTHER_STATUSES}"""
 _PURPOSE = "Explore the trade-off between accuracy and fairness for sensitive numbers and classes."
-#: Commands with their functions and help texts. The list of commands shows a text's first line.
+#: Commands with their functions and help texts. The list of commands shows the first line of each help text.
 _VERBS = {
     "app": ("serving:app", "Open the app in a browser."),
     "sweep": ("training:sweep", "Train over a grid of λ and print the trade-off."),
@@ -93,7 +93,7 @@ def command_line(name: str = "fairdash", *, boxes: bool = False) -> App:
     name
         Name of the program in help texts.
     boxes
-        Whether help texts have frames and colours, for a terminal.
+        True for help texts with frames and colours, for a terminal.
     """
     cli = App(
         name=name,
@@ -126,32 +126,32 @@ def help_text(cli: App, verbs: Sequence[str], *, width: int = 80) -> str:
     )
 
 
-def help_of_every_verb(cli: App, *verbs: str, width: int = 80) -> Iterator[tuple[tuple[str, ...], str]]:
+def help_of_all_commands(cli: App, *verbs: str, width: int = 80) -> Iterator[tuple[tuple[str, ...], str]]:
     """Return the help of the program, then of each command and subcommand, with their names."""
     yield verbs, help_text(cli, verbs, width=width)
     group = cli[verbs[0]] if verbs else cli
     for name in group if len(verbs) < 2 else ():
         if not name.startswith("-"):
-            yield from help_of_every_verb(cli, *verbs, name, width=width)
+            yield from help_of_all_commands(cli, *verbs, name, width=width)
 
 
 def _default_in_words(default: object) -> str | None:
-    """Return a default as help text; None for a flag that is off and for an empty list."""
+    """Return a default as help text, or None for a flag that is off and for an empty list."""
     return str(default) if default or (default == 0 and default is not False) else None
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Execute a command and return the exit status.
 
-    The status is 2 if an input or an option is unsuitable, 70 after an unexpected error, whose location is
-    logged, and 141 if the reader of the output has closed the pipe, as ``head`` does. The signal SIGPIPE
+    The status is 2 if an input or an option is unsuitable, and 70 after an unexpected error, whose location
+    is logged. It is 141 if the reader of the output has closed the pipe, as ``head`` does. The signal SIGPIPE
     remains ignored, because it would also end the app when a browser disconnects.
     """
     for name in _BLAS_THREADS:
         os.environ.setdefault(name, "1")
     codecs.register_error("ascii", in_ascii)
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # The encoding may lack λ, for example on Windows.
+        if isinstance(stream, io.TextIOWrapper):  # The encoding may not contain λ, for example on Windows.
             stream.reconfigure(errors="ascii")
     try:
         try:
@@ -184,27 +184,28 @@ def _unexpected(error: Exception) -> int:
 def _is_closed(stream: TextIO) -> bool:
     """Return whether the stream is a pipe whose reader has closed it."""
     try:
-        place = stream.fileno()
-    except io.UnsupportedOperation:  # The stream is a text in memory.
+        descriptor = stream.fileno()
+    except io.UnsupportedOperation:  # The stream is a string in memory.
         return False
     poll = select.poll()
-    poll.register(place, 0)  # Even an empty request reports a closed pipe.
+    poll.register(descriptor, 0)  # A request for no events still reports a closed pipe.
     return any(event & select.POLLERR for _, event in poll.poll(0))
 
 
 def _execute(words: list[str]) -> int:
-    # The name is that of the installed command, fairdash (on Windows fairdash.exe), or python -m fairdash.
+    # The program's name is that of the installed command, fairdash (on Windows fairdash.exe), or python -m
+    # fairdash.
     name = "fairdash" if Path(sys.argv[0]).stem == "fairdash" else "python -m fairdash"
     cli = command_line(name, boxes=sys.stdout.isatty())
     if words == ["--version"]:
         print(cli.version)
         return 0
     try:
-        chain, apps, rest = cli.parse_commands(words)
+        chain, apps, unparsed = cli.parse_commands(words)
         verbs = [word for word in chain if not word.startswith("-")]
         if set(words).isdisjoint(cli.help_flags):
             if apps[-1].default_command is None:
-                raise _no_command(apps[-1], rest)
+                raise _no_command(apps[-1], unparsed)
         elif not sys.stdout.isatty():
             print(help_text(cli, verbs))
             return 0
@@ -219,10 +220,10 @@ def _execute(words: list[str]) -> int:
     return 2
 
 
-def _no_command(group: App, rest: list[str]) -> OptionError:
-    what = f"“{rest[0]}” is not a known command" if rest else "Give a command"
-    known = ", ".join(name for name in group if not name.startswith("-"))
-    return OptionError.of(what, f"Choose one of: {known}.")
+def _no_command(group: App, unparsed: list[str]) -> OptionError:
+    problem = f"“{unparsed[0]}” is not a known command" if unparsed else "Give a command"
+    names = ", ".join(name for name in group if not name.startswith("-"))
+    return OptionError.of(problem, f"Choose one of: {names}.")
 
 
 def _words(_: object, tokens: Sequence[Token]) -> list[str]:
@@ -245,7 +246,8 @@ def _number(text: str) -> float:
         raise ValueError(f"“{text}” is not a number.") from None
 
 
-#: Types of options: comma-separated words or numbers; a share, as 5% or 0.05; a repeatable column; a seed.
+#: Types of options for comma-separated words or numbers, a share such as 5% or 0.05, a repeatable column, and
+#: a seed.
 Words = Annotated[list[str] | None, Parameter(converter=_words, metavar="WORD,WORD")]
 Numbers = Annotated[list[float] | None, Parameter(converter=_numbers, metavar="NUMBER,NUMBER")]
 Share = Annotated[float, Parameter(converter=_share, metavar="SHARE")]
@@ -260,7 +262,7 @@ def with_options(*plans: type, only: Collection[str] = ()) -> Callable[[Verb], V
 
     def add(verb: Verb) -> Verb:
         signature, added = inspect.signature(verb), []
-        fixed = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
+        fixed = [item for item in signature.parameters.values() if item.kind is not item.VAR_KEYWORD]
         for plan in plans:
             hints, options = get_type_hints(plan), options_of(plan)
             words = {each.metadata["word"]: name for name, each in options.items()}
@@ -268,8 +270,8 @@ def with_options(*plans: type, only: Collection[str] = ()) -> Callable[[Verb], V
                 # Fields for further values of a repeatable option are not separate options.
                 if each.metadata["word"] not in options and name in (only or options):
                     added.append(_parameter(name, each, Columns if name in words else hints[each.name]))
-        verb.__annotations__.update({each.name: each.annotation for each in added})
-        parameters = sorted((*added, *fixed), key=lambda each: each.kind)
+        verb.__annotations__.update({item.name: item.annotation for item in added})
+        parameters = sorted((*added, *fixed), key=lambda item: item.kind)
         verb.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         return verb
 
@@ -277,11 +279,11 @@ def with_options(*plans: type, only: Collection[str] = ()) -> Callable[[Verb], V
 
 
 def _parameter(name: str, option: Field[Any], kind: Any) -> inspect.Parameter:
-    """Return an option as a parameter of a command; an option with a list may be repeated."""
+    """Return an option as a parameter of a command. An option with a list may be repeated."""
     metadata, default = option.metadata, None if option.default is MISSING else option.default
     help_parts = [metadata["label"].removesuffix(" (optional)"), metadata["help"].rstrip(".")]
     help_parts += [f"One of {', '.join(metadata['choices'])}"] if metadata["choices"] else []
-    if list_type := next((each for each in (kind, *get_args(kind)) if get_origin(each) is tuple), None):
+    if list_type := next((member for member in (kind, *get_args(kind)) if get_origin(member) is tuple), None):
         kind, default = Columns if list_type == tuple[str, ...] else list_type, ()
         help_parts.append("Repeatable")
     if metadata["unit"]:
@@ -292,7 +294,7 @@ def _parameter(name: str, option: Field[Any], kind: Any) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
-def say(result: Any, lines: Iterable[str], *, as_json: bool) -> None:
+def print_result(result: Any, lines: Iterable[str], *, as_json: bool) -> None:
     """Print a result as JSON, for programs, or as lines without control characters."""
     if as_json:
         print(json.dumps(_without_nan(result), indent=2, allow_nan=False))
@@ -306,7 +308,7 @@ def _without_nan(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _without_nan(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_without_nan(each) for each in value]
+        return [_without_nan(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

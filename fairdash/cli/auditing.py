@@ -1,4 +1,4 @@
-"""Commands of the audit, and the comparison of a repeated audit with its evidence."""
+"""Commands of the audit, and the comparison of a repeated audit with its evidence file (zip)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from fairdash.auditing import plan as plans
-from fairdash.auditing.audit import carry_out
+from fairdash.auditing.audit import execute_audit
 from fairdash.auditing.evidence import AuditResult, command_of, read_plan
 from fairdash.auditing.filing.rules import RULES, Rule, template_of
 from fairdash.auditing.filing.view import summary_of
@@ -22,7 +22,7 @@ from fairdash.auditing.models.foreign import ForeignModel
 from fairdash.auditing.models.model_answers import MODEL_PRICE
 from fairdash.auditing.plan import AuditPlan, plan_of
 from fairdash.auditing.result import CONTENT, Findings
-from fairdash.cli import AsJson, Columns, say, with_options
+from fairdash.cli import AsJson, Columns, print_result, with_options
 from fairdash.cli.reading import Marks, chosen_reading, read_file
 from fairdash.data.catalogue import load_dataset
 from fairdash.errors import OptionError
@@ -37,42 +37,43 @@ from fairdash.utils.text import counted, few
 from fairdash.views.blocks import lines_of
 from fairdash.views.reports.pdf import as_pdf, printer
 
-#: Fields that are not compared: descriptions of audit and machine, and sentences, which repeat numbers.
+#: Fields that are not compared. They describe the audit and the machine, or are sentences, which repeat
+#: numbers.
 _NOT_COMPARED = ("plan", "origin", "made_with", "since", "answers", "notes")
 
 
 def compare_repeated(now: Findings, before: Findings) -> str:
-    """State whether a repeated audit equals its evidence or, if not, how far numbers and verdicts differ."""
+    """State whether a repeated audit equals its evidence zip, and how far numbers and verdicts differ."""
     if now.files()[CONTENT] == before.files()[CONTENT]:
-        return "The answers and tables equal those of the evidence byte for byte."
+        return "The answers and tables equal those in the evidence zip byte for byte."
     if now.origin.get("rows_sha256") != before.origin.get("rows_sha256"):
         return (
-            "The rows are not those of the evidence. Give the file of the evidence, or compare samples with "
+            "These rows differ from those of the evidence zip. Give the same file, or compare samples with "
             "--against."
         )
     return " ".join(
         _sentences(dict(_values_by_path(before.to_dict(), ())), dict(_values_by_path(now.to_dict(), ())))
-    ) + _made_with(now, before)
+    ) + _version_differences(now, before)
 
 
-def _sentences(old: dict[tuple[str, ...], Any], new: dict[tuple[str, ...], Any]) -> Iterator[str]:
+def _sentences(text_before: dict[tuple[str, ...], Any], new: dict[tuple[str, ...], Any]) -> Iterator[str]:
     largest: dict[str, float] = {}
-    for path, value in old.items():
+    for path, value in text_before.items():
         if isinstance(value, float):
             largest[_column(path)] = max(largest.get(_column(path), 0.0), abs(value))
     differences = {
-        path: _relative_difference(old.get(path), new.get(path), largest.get(_column(path), 0.0))
-        for path in old | new
+        path: _relative_difference(text_before.get(path), new.get(path), largest.get(_column(path), 0.0))
+        for path in text_before | new
     }
     largest_path = max(differences, key=lambda path: differences[path])
     where = _column(largest_path)
     if differences[largest_path] == 0:
-        yield "All numbers equal those of the evidence."
+        yield "All numbers equal those in the evidence zip."
     elif math.isinf(differences[largest_path]):
-        yield f"Not only numbers differ from the evidence; the first difference is “{where}”."
+        yield f"The results differ from the evidence zip in more than numbers, first in “{where}”."
     else:
         yield f"The numbers differ by at most {differences[largest_path]:.1g} of the largest in their column:"
-        yield f"“{where}” was {old[largest_path]:.6g} and is {new[largest_path]:.6g}."
+        yield f"“{where}” was {text_before[largest_path]:.6g} and is {new[largest_path]:.6g}."
     changed = sum(gap > 0 for path, gap in differences.items() if path[-1] == "verdict")
     yield f"{counted(changed, 'verdict')} changed." if changed else "No verdict changed."
 
@@ -82,42 +83,42 @@ def _column(path: tuple[str, ...]) -> str:
 
 
 def _values_by_path(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield every number and text of the results with its path."""
+    """Yield every number and string of the results with its path."""
     if isinstance(value, dict | list):
-        for name, each in value.items() if isinstance(value, dict) else enumerate(value):
+        for name, item in value.items() if isinstance(value, dict) else enumerate(value):
             if name not in _NOT_COMPARED:
-                yield from _values_by_path(each, (*path, str(name)))
+                yield from _values_by_path(item, (*path, str(name)))
     else:
         yield path, value
 
 
-def _relative_difference(old: Any, new: Any, scale: float) -> float:
-    """Return the difference of two numbers as a share of `scale`; infinity for other unequal values."""
-    if old == new:
+def _relative_difference(value_before: Any, new: Any, scale: float) -> float:
+    """Return the difference of two numbers as a share of `scale`, or infinity for other unequal values."""
+    if value_before == new:
         return 0.0
-    if isinstance(old, float) and isinstance(new, float | int) and scale > 0:
-        return abs(old - new) / scale
+    if isinstance(value_before, float) and isinstance(new, float | int) and scale > 0:
+        return abs(value_before - new) / scale
     return math.inf
 
 
-def _made_with(now: Findings, before: Findings) -> str:
+def _version_differences(now: Findings, other_evidence: Findings) -> str:
     others = (
-        f"{name} {before.made_with.get(name, 'unknown')} (now {now.made_with.get(name, 'unknown')})"
-        for name in sorted(before.made_with.keys() | now.made_with.keys())
-        if before.made_with.get(name) != now.made_with.get(name)
+        f"{name} {other_evidence.made_with.get(name, 'unknown')} (now {now.made_with.get(name, 'unknown')})"
+        for name in sorted(other_evidence.made_with.keys() | now.made_with.keys())
+        if other_evidence.made_with.get(name) != now.made_with.get(name)
     )
-    listed = ", ".join(others)
-    return f" The evidence was made with {listed}." if listed else ""
+    names_in_text = ", ".join(others)
+    return f" The evidence was made with {names_in_text}." if names_in_text else ""
 
 
-#: File names, in a folder, of the filing and of a customer's page.
+#: Names of the files with the filing and with a customer's page, in a folder.
 FILING, CUSTOMER = "filing.html", "customer.html"
 _PAGES = (".html", ".pdf")
 _NO_FIGURES = (
     "The report in the zip will have no figures: they need the package plotly, which is not installed. "
     'Install it: pip install "fairdash[plot]".'
 )
-#: Exit status by verdict; status 2 means an unsuitable input.
+#: Exit status by verdict. Status 2 means an unsuitable input.
 _STATUS = {"below": 0, "above": 1, "undecided": 3}
 
 
@@ -144,14 +145,14 @@ def audit(
     Parameters
     ----------
     file
-        Table with a header, such as a CSV or XLSX file; omit the file for the plan of a built-in data set.
+        Table with a header, such as a CSV or XLSX file. Omit the file for the plan of a built-in data set.
     plan
-        plan.json of an audit's evidence, or the evidence zip; the audit is repeated without other options.
-        With a zip, the new results are compared with the evidence.
+        Evidence zip of an earlier audit, or the plan.json in it. The audit is repeated without other options.
+        With a zip, the new results are compared with those in the zip.
     model
         File with a model of the price: ONNX, LightGBM, XGBoost, CatBoost, PMML of a GLM, or a table of
-        factors; `models` describes the file. --price is then the name of the model's price. Pickles are never
-        loaded.
+        factors. The command `models` describes the file. --price is then the name of the model's price.
+        Pickles are never loaded.
     sheet
         Sheet of a workbook, or table of an R file or a SAS transport file.
     missing
@@ -161,13 +162,13 @@ def audit(
         Column in which spellings of a level, such as male and Male, are replaced by the most common spelling;
         repeatable.
     against
-        Evidence of an earlier audit; the new audit lists the changes since then.
+        Evidence zip of an earlier audit. The new audit lists the changes since then.
     out
-        File or folder to write: a .zip for the evidence, an .html or .pdf file for the filing alone, or a
-        folder for answers and tables. With --customer, the command also writes a page in plain words that
+        File or folder to write: a .zip for all results (evidence), an .html or .pdf for the filing alone, or
+        a folder for answers and tables. With --customer, the command also writes a page in plain words that
         answers a complaint, customer.html (or .pdf), to this folder or next to this file.
     template
-        Id of a rule; the command writes a filing under the rule's headings, to the folder --out or next to
+        Id of a rule. The command writes a filing under the rule's headings, to the folder --out or next to
         the file --out. The command `rules` lists the ids.
     governance
         YAML file with the texts that only you can write, by default governance.yaml next to the filing. If
@@ -175,30 +176,30 @@ def audit(
     pdf
         Write the filing and the customer's page also as tagged PDF files, with hashes on every page.
     """
-    given = {name: value for name, value in options.items() if value not in (None, ())}
+    given_options = {name: value for name, value in options.items() if value not in (None, ())}
     model_options = {
-        name: given.pop(name, each.default or None) for name, each in options_of(ModelFile).items()
+        name: given_options.pop(name, item.default or None) for name, item in options_of(ModelFile).items()
     }
     if model is not None and plan is None:
-        given.setdefault("price", MODEL_PRICE)
-    before: Mapping[str, Any] = {}
+        given_options.setdefault("price", MODEL_PRICE)
+    earlier_evidence: Mapping[str, Any] = {}
     if plan is not None:
-        if given.keys() & {"price", "sensitive"}:
+        if given_options.keys() & {"price", "sensitive"}:
             raise OptionError.of(
-                "The plan already has its columns", "Name --plan, or columns.", column="plan"
+                "The plan already has its columns", "Give --plan, or name the columns.", column="plan"
             )
         stored = read_plan(plan)
-        requested, before = stored.plan, stored.origin
+        requested, earlier_evidence = stored.plan, stored.origin
     else:
         for name, others in (("price", ()), ("sensitive", ("probabilities",))):
-            if given.keys().isdisjoint((name, *others)):
+            if given_options.keys().isdisjoint((name, *others)):
                 hint = f"Give --{name}, or the --plan of an earlier audit."
                 raise OptionError.of("No column is named", hint, column=name)
-        requested = plan_of(**({"sensitive": ()} | given))
-    if "model" in before:
+        requested = plan_of(**({"sensitive": ()} | given_options))
+    if "model" in earlier_evidence:
         if model is None:
-            raise OptionError.of("The plan audits a model", "Name the model's file, too.", column="model")
-        stored_options = from_plain(ModelFile, before["model"]).options
+            raise OptionError.of("The plan audits a model", "Name the model's file as well.", column="model")
+        stored_options = from_plain(ModelFile, earlier_evidence["model"]).options
         model_options = {
             name: stored_options[name] if model_options[name] in (None, "auto") else model_options[name]
             for name in stored_options
@@ -208,20 +209,20 @@ def audit(
         raise OptionError.of("Only a model's price can be explained", hint, column="customer")
     pdf = pdf or (out is not None and out.suffix.lower() == ".pdf")
     page_files = _files_of_pages(template, model_options["customer"], out, pdf=pdf)
-    # All files are read first, so that an unreadable file raises an error before the computation.
+    # All files are read first, so that errors of unreadable files are raised before the computation.
     evidence = AuditResult.load(plan) if plan is not None and plan.suffix.lower() == ".zip" else None
-    earlier = None if against is None else AuditResult.load(against)
+    last_audit = None if against is None else AuditResult.load(against)
     if out is not None and out.suffix.lower() == ".zip" and not has("plotly"):
         print(_NO_FIGURES, file=sys.stderr)
     chosen = partial(chosen_reading, sheet=sheet, missing=missing, one_spelling=one_spelling)
-    frame, origin = _table(file, before, None if model is not None else requested, reading=chosen)
-    result = carry_out(frame, requested, origin=origin, model=model, **model_options)
+    frame, origin = _table(file, earlier_evidence, None if model is not None else requested, reading=chosen)
+    result = execute_audit(frame, requested, origin=origin, model=model, **model_options)
     repeated = "" if evidence is None else compare_repeated(result, evidence)
-    if earlier is not None:
-        result = result.compare(earlier)
+    if last_audit is not None:
+        result = result.compare(last_audit)
     repeated_texts = {"repeated": repeated} if repeated else {}
     try:
-        say(
+        print_result(
             result.to_dict() | repeated_texts,
             (*lines_of(summary_of(result)), *repeated_texts.values()),
             as_json=as_json,
@@ -246,7 +247,7 @@ def _files_of_pages(template: str | None, customer: Any, out: Path | None, *, pd
             hint = "Give --out, such as filing.html."
             raise OptionError.of("A filing needs an output path", hint, column="template")
     options = {FILING: template, CUSTOMER: customer}
-    pages = [name for name, each in options.items() if each is not None and out is not None]
+    pages = [name for name, item in options.items() if item is not None and out is not None]
     if pdf:
         if not pages:
             hint = "Give --out, and a --template or a --customer."
@@ -293,10 +294,12 @@ def rules(*, stale: bool = False, as_json: AsJson = False) -> int:
         List only rules that were last looked up over a year ago. The exit status is 1 if it finds one.
     """
     today = datetime.now(UTC).date()
-    listed = [each for each in RULES.values() if not stale or each.is_stale(today)]
-    no_rules = () if listed else ("No rule was last looked up over a year ago.",)
-    say([each.row for each in listed], (*map(_rule_in_words, listed), *no_rules), as_json=as_json)
-    return int(stale and bool(listed))
+    selected = [rule for rule in RULES.values() if not stale or rule.is_stale(today)]
+    no_rules = () if selected else ("All rules were looked up within the last year.",)
+    print_result(
+        [rule.row for rule in selected], (*map(_rule_in_words, selected), *no_rules), as_json=as_json
+    )
+    return int(stale and bool(selected))
 
 
 def models(file: Path, /, *, as_json: AsJson = False) -> int:
@@ -307,21 +310,23 @@ def models(file: Path, /, *, as_json: AsJson = False) -> int:
     file
         File with a model, as for `audit --model`.
     """
-    about = ForeignModel(content_of(file)).about
+    description = ForeignModel(content_of(file)).about
     inputs = [
-        f"  {each['name']}: {each['type']}" + (f", {few(each['levels'])}" if each["levels"] else "")
-        for each in about["inputs"]
+        f"  {field['name']}: {field['type']}" + (f", {few(field['levels'])}" if field["levels"] else "")
+        for field in description["inputs"]
     ]
-    lines = [f"{name.capitalize()}: {about[name]}" for name in ("kind", "objective", "output", "size")]
-    lines += [f"Outputs: {', '.join(about['outputs'])}", f"Inputs ({len(inputs)}):", *inputs]
-    unknown = [f"  {each}" for each in about["unknown"]]
-    say(about, (*lines, "Not stated in the file:", *(unknown or ["  nothing"])), as_json=as_json)
+    lines = [f"{name.capitalize()}: {description[name]}" for name in ("kind", "objective", "output", "size")]
+    lines += [f"Outputs: {', '.join(description['outputs'])}", f"Inputs ({len(inputs)}):", *inputs]
+    unknown = [f"  {column}" for column in description["unknown"]]
+    print_result(
+        description, (*lines, "Not stated in the file:", *(unknown or ["  nothing"])), as_json=as_json
+    )
     return 0
 
 
 def _rule_in_words(rule: Rule) -> str:
-    what = f"--template {rule.id}" if rule.headings else "No template"
-    return f"{rule.id}: {rule.title} ({rule.version}). Sources looked up on {rule.looked_up}. {what}."
+    option = f"--template {rule.id}" if rule.headings else "No template"
+    return f"{rule.id}: {rule.title} ({rule.version}). Sources looked up on {rule.looked_up}. {option}."
 
 
 def _table(
@@ -331,7 +336,7 @@ def _table(
     *,
     reading: Callable[[ReadingOptions], ReadingOptions],
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """Return the table to audit and its source; if the plan names features, read only the plan's columns."""
+    """Return the table to audit and its source. If the plan names features, read only the plan's columns."""
     if file is None:
         if "dataset" not in stored_origin:
             raise OptionError.of("No table is named", "Give a file.", column="file")

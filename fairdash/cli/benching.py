@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from fairdash import api
-from fairdash.cli import AsJson, Seed, Words, rows, say
+from fairdash.cli import AsJson, Seed, Words, print_result, rows
 from fairdash.cli.training import DataOptions
 from fairdash.utils.imports import need
 from fairdash.utils.text import visible
@@ -40,18 +40,18 @@ def bench(
     dataset = data.load()
     result = api.bench(dataset, methods=method, n_splits=splits, random_state=random_state, progress=_show)
     printed = {"dataset": dataset.name, "splits": splits, "rows": rows(result)}
-    say(printed, _table(result, splits), as_json=as_json)
+    print_result(printed, _table(result, splits), as_json=as_json)
 
 
 def _table(table: pd.DataFrame, splits: int) -> Iterator[str]:
     yield f"Error on test rows at a share of the standard network's dependence, mean of {splits} splits:"
-    shown = table.assign(
+    formatted = table.assign(
         error=[
             f"{row.error:.4g} ({row.error_low:.4g} to {row.error_high:.4g})" for row in table.itertuples()
         ],
         reached=[f"{row.reached} of {row.splits}" for row in table.itertuples()],
     ).drop(columns=["splits", "error_low", "error_high", "more", "more_low", "more_high"])
-    yield from str(shown.to_string(index=False, float_format="{:.4g}".format)).split("\n")
+    yield from str(formatted.to_string(index=False, float_format="{:.4g}".format)).split("\n")
     yield "λ is chosen on validation rows. “dependence” is measured on test rows. Intervals: 95 %."
 
 

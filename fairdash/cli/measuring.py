@@ -13,7 +13,7 @@ import pandas as pd
 from cyclopts import Parameter
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
-from fairdash.cli import AsJson, Columns, Seed, say
+from fairdash.cli import AsJson, Columns, Seed, print_result
 from fairdash.cli.reading import Marks, read_file
 from fairdash.dependence import (
     REGISTRY,
@@ -80,22 +80,22 @@ def measure(
         Column in which spellings of a level, such as male and Male, are replaced by the most common spelling;
         repeatable.
     permutations
-        Number of permutations for the floor and the p-value.
+        Number of permutations for the independence floor and the p-value.
     bootstrap
         Number of half-samples for the interval.
     random_state
         Seed of permutations and half-samples.
     """
-    # If a package of the measure is missing, this call raises an error before the file is read.
+    # This call raises an error before the file is read if a package of the measure is missing.
     get_entry(REGISTRY, measure, option="measure").load()
     frame, _ = read_file(file, sheet=sheet, missing=missing, one_spelling=one_spelling)
     columns = {str(name): frame[name] for name in frame.columns}
 
-    def named(*names: str | None) -> list[pd.Series]:
+    def columns_named(*names: str | None) -> list[pd.Series]:
         return [get_entry(columns, name, option="column") for name in names if name is not None]
 
-    numbers, groups, conditions = named(u, exposure), named(group), named(*given)
-    (second,) = named(v)
+    numbers, groups, conditions = columns_named(u, exposure), columns_named(group), columns_named(*given)
+    (second,) = columns_named(v)
     if (bands := in_order(second)) is not None:
         second, note = bands
         print(visible(note), file=sys.stderr)
@@ -104,8 +104,8 @@ def measure(
         numbers if are_classes else [*numbers, second], also=[second, *groups, *conditions]
     )
     note_policies(frame, group, but=(u, v, exposure))
-    left_out = int((~complete).sum())
-    first, *weight = (each[complete].astype(float) for each in numbers)
+    n_dropped = int((~complete).sum())
+    first, *weight = (values[complete].astype(float) for values in numbers)
     second = second[complete] if are_classes else second[complete].astype(float)
     _refuse_without_evidence(first, second, *weight)
     options: dict[str, Any] = {
@@ -127,13 +127,13 @@ def measure(
     figures = asdict(estimate) | {
         "evaluation": REGISTRY[estimate.id].recorded or None,
         "interval_of": estimate.interval_of,
-        "n_left_out": left_out,
+        "n_left_out": n_dropped,
         "verdict": {"link": verdict.has_link, "p_at_best": verdict.p_at_best, **vars(verdict)},
     }
     if among_equals is not None:
         figures["among_equals"] = asdict(among_equals)
     n_groups = int(groups[0][complete].nunique()) if groups else None
-    say(figures, _sentences(estimate, verdict, left_out, among_equals, n_groups), as_json=as_json)
+    print_result(figures, _sentences(estimate, verdict, n_dropped, among_equals, n_groups), as_json=as_json)
 
 
 def check(
@@ -177,20 +177,20 @@ def check(
     """
     frame, _ = read_file(file, sheet=sheet, missing=missing, one_spelling=one_spelling)
     columns = {str(name): name for name in frame.columns}
-    for each in (target, *sensitive, exposure, price, group):
-        if each is not None:
-            get_entry(columns, each, option="column")
+    for column in (target, *sensitive, exposure, price, group):
+        if column is not None:
+            get_entry(columns, column, option="column")
     roles = {"exposure": exposure, "price": price, "group": group}
     report = check_data(frame, target=target, sensitive=sensitive, **roles)
     note_policies(frame, group, but=(target, *sensitive, exposure, price))
     findings = {"certain": report.certain, "suspect": report.suspect}
-    say(asdict(report) | findings, report.sentences(), as_json=as_json)
+    print_result(asdict(report) | findings, report.sentences(), as_json=as_json)
     return 1 if report.certain else 0
 
 
 def note_policies(frame: pd.DataFrame, group: str | None, *, but: Collection[str | None]) -> None:
-    """Print a warning on standard error if rows belong to policies and no group is named."""
-    policies = find_policies(frame, but=[each for each in but if each]) if group is None else None
+    """Print a warning on standard error if policies have several rows and no group is named."""
+    policies = find_policies(frame, but=[column for column in but if column]) if group is None else None
     if policies is not None:
         print(visible(policies.advice), file=sys.stderr)
 
@@ -206,21 +206,21 @@ def _complete_numbers(numbers: Sequence[pd.Series], *, also: Sequence[pd.Series]
             "Choose a column of numbers, or turn it into numbers first.",
         )
     checks.finish()
-    columns = {each.name: each for each in (*numbers, *also)}.values()
-    complete = pd.concat([each.notna() for each in columns], axis=1).all(axis=1)
+    columns = {values.name: values for values in (*numbers, *also)}.values()
+    complete = pd.concat([values.notna() for values in columns], axis=1).all(axis=1)
     if not complete.any():
-        what = "No row has a number in both columns" if len(columns) == 2 else "No row is complete"
-        raise DataError(Problem(what=what, hint="Choose other columns.", count=len(complete)))
+        problem = "No row has a number in both columns" if len(columns) == 2 else "No row is complete"
+        raise DataError(Problem(what=problem, hint="Choose other columns.", count=len(complete)))
     return complete
 
 
 def _refuse_without_evidence(u: pd.Series, v: pd.Series, exposure: pd.Series | None = None) -> None:
     """Raise an error for a constant column or too few rows, as the audit does, because no measure is valid.
 
-    The measures of the library are 0 for a constant, which a reader would understand as "no link".
+    The library's measures are 0 for a constant column, which a reader would understand as "no link".
     """
-    counting = pd.Series(True, index=u.index) if exposure is None else exposure > 0
-    n = int(counting.sum())
+    has_weight = pd.Series(True, index=u.index) if exposure is None else exposure > 0
+    n = int(has_weight.sum())
     checks = Checks(DataError)
     # With only two rows, every measure is 1.
     checks.require(
@@ -231,7 +231,7 @@ def _refuse_without_evidence(u: pd.Series, v: pd.Series, exposure: pd.Series | N
     )
     for column in (u, v):
         checks.require(
-            n == 0 or column[counting].nunique() > 1,
+            n == 0 or column[has_weight].nunique() > 1,
             str(column.name),
             "The column has the same value in every complete row, so dependence on it is undefined",
             "Choose a column that varies.",
@@ -242,7 +242,7 @@ def _refuse_without_evidence(u: pd.Series, v: pd.Series, exposure: pd.Series | N
 def _sentences(
     estimate: DependenceEstimate,
     verdict: IndependenceTest,
-    left_out: int,
+    n_dropped: int,
     among_equals: ConditionalDependence | None,
     groups: int | None,
 ) -> Iterator[str]:
@@ -276,8 +276,8 @@ def _sentences(
     )
     if among_equals is not None:
         yield from _conditional_sentences(among_equals)
-    if left_out:
-        yield f"Rows left out because a cell is missing: {left_out:,}."
+    if n_dropped:
+        yield f"Rows left out because a cell is missing: {n_dropped:,}."
 
 
 def _conditional_sentences(test: ConditionalDependence) -> Iterator[str]:

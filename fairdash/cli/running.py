@@ -9,13 +9,13 @@ from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 
-from fairdash.cli import AsJson, say
+from fairdash.cli import AsJson, print_result
 from fairdash.errors import FairdashError, OptionError, RunError, StorageError
 from fairdash.runs import launch
 from fairdash.runs.archive import LARGEST, export_run, import_run
 from fairdash.runs.comparison import parse_comparison
 from fairdash.runs.confirmations import confirm_run, read_confirmations
-from fairdash.runs.deletion import delete_run, made_in, what_goes
+from fairdash.runs.deletion import delete_run, deletion_in_words, derived_from_runs
 from fairdash.runs.listing import list_runs
 from fairdash.runs.models import ModelJob
 from fairdash.runs.store import FIRST, RESULT, Run
@@ -36,41 +36,41 @@ Owner = Annotated[str, Parameter(help="Owner of the runs, as in the app's sideba
 @runs.command(name="list")
 def list_all(*, owner: Owner = LOCAL, as_json: AsJson = False) -> None:
     """List all runs, the newest first."""
-    listed = list_runs(owner=check_owner(owner))
-    about = [_about(run) for run in listed.runs]
+    run_list = list_runs(owner=check_owner(owner))
+    run_records = [_about(run) for run in run_list.runs]
     lines = [
-        f"{each['id']}  {each['created'][:16]}  {each['state']:9}  {each['name'] or each['data']}, "
-        f"{each['objective']}"
-        for each in about
+        f"{record['id']}  {record['created'][:16]}  {record['state']:9}  {record['name'] or record['data']}, "
+        f"{record['objective']}"
+        for record in run_records
     ]
     lines = lines or ["No run yet. Train a run in the app: fairdash app."]
-    say({"runs": about, "damaged": listed.damaged}, lines, as_json=as_json)
-    if listed.damaged and not as_json:
-        print(f"Can't be read: {', '.join(listed.damaged)}. Other runs are not affected.", file=sys.stderr)
+    print_result({"runs": run_records, "damaged": run_list.damaged}, lines, as_json=as_json)
+    if run_list.damaged and not as_json:
+        print(f"Can't be read: {', '.join(run_list.damaged)}. Other runs are not affected.", file=sys.stderr)
 
 
 @runs.command
 def show(run: RunId, /, *, owner: Owner = LOCAL, as_json: AsJson = False) -> None:
     """Show a run's plan and its progress."""
     opened = Run(run, owner=check_owner(owner))
-    about = _about(opened) | {
+    run_record = _about(opened) | {
         "doing": opened.status.doing,
         "message": opened.status.message,
         "can_go_on": opened.status.is_over and opened.can_go_on,
-        "models": [folder.name for folder in made_in(opened).jobs[ModelJob]],
+        "models": [folder.name for folder in derived_from_runs(opened).jobs[ModelJob]],
         "folder": str(opened.folder),
         "other_defaults": opened.other_defaults,
     }
     if opened.available_result == RESULT:
-        about["lams"] = list(opened.read_result().sweep.lams)
-    say(about | {"plan": to_plain(opened.spec.plan)}, _facts(about), as_json=as_json)
+        run_record["lams"] = list(opened.read_result().sweep.lams)
+    print_result(run_record | {"plan": to_plain(opened.spec.plan)}, _facts(run_record), as_json=as_json)
 
 
-def _facts(about: dict[str, Any]) -> Iterator[str]:
-    for name, value in about.items():
-        shown = ", ".join(map(str, value)) if isinstance(value, list) else value
-        if shown != "":
-            yield f"{name.replace('_', ' '):12} {shown}"
+def _facts(record: dict[str, Any]) -> Iterator[str]:
+    for name, value in record.items():
+        value_text = ", ".join(map(str, value)) if isinstance(value, list) else value
+        if value_text != "":
+            yield f"{name.replace('_', ' '):12} {value_text}"
 
 
 def _about(run: Run) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def _about(run: Run) -> dict[str, Any]:
         "data": spec.source.title,
         "objective": spec.plan.objective,
         "methods": list(spec.plan.methods),
-        # If a run searches for its weights, they are in the result, not in the plan.
+        # If a run has searched for its weights λ, they are in its result and not in its plan.
         "lams": [] if spec.plan.find_lams else list(spec.plan.lams),
         "splits": spec.plan.n_splits,
         "split": spec.plan.split,
@@ -106,7 +106,7 @@ def resume(run: RunId, /, *, owner: Owner = LOCAL, as_json: AsJson = False) -> N
         )
     launch.resume(opened)
     sentence = f"{run} resumes after its last finished step; see its progress with fairdash runs show {run}."
-    say({"id": run, "goes_on": True}, [sentence], as_json=as_json)
+    print_result({"id": run, "goes_on": True}, [sentence], as_json=as_json)
 
 
 @runs.command
@@ -120,9 +120,9 @@ def delete(
 ) -> int:
     """Delete a run and the models made from it."""
     opened = Run(run, owner=check_owner(owner))
-    to_delete = made_in(opened)
+    to_delete = derived_from_runs(opened)
     if not as_json:
-        print(what_goes(to_delete))
+        print(deletion_in_words(to_delete))
     if not yes:
         if as_json or not sys.stdin.isatty():
             raise OptionError.of("there is no terminal to ask", "Add --yes to delete the run.", column="yes")
@@ -131,7 +131,7 @@ def delete(
             return 1
     delete_run(opened)
     deleted = {"id": run, "deleted": True, "models": [folder.name for folder in to_delete.jobs[ModelJob]]}
-    say(deleted, [f"{run} is deleted."], as_json=as_json)
+    print_result(deleted, [f"{run} is deleted."], as_json=as_json)
     return 0
 
 
@@ -146,19 +146,19 @@ def confirm(
     owner: Owner = LOCAL,
     as_json: AsJson = False,
 ) -> None:
-    """Use the holdout rows, once, to confirm the selected point.
+    """Use the holdout rows once to confirm the selected model.
 
     Parameters
     ----------
     lam
-        Weight λ of the point: a trained weight, or one between trained weights.
+        Weight λ of the point, which may be between trained weights.
     method
         Method of the point; by default the first fair method.
     objective
         Objective; by default the objective for which the models were trained.
     """
     opened = Run(run, owner=check_owner(owner))
-    fair = [each for each in opened.spec.plan.methods if each != STANDARD]
+    fair = [method for method in opened.spec.plan.methods if method != STANDARD]
     confirmation = confirm_run(
         opened, method=method or next(iter(fair), STANDARD), lam=lam, objective=objective, owner=owner
     )
@@ -169,13 +169,13 @@ def confirm(
         "is_first": confirmation.is_first,
     }
     sentences = of_opening(confirmation, times=times)
-    about = (
+    record = (
         to_plain(confirmation)
         | {"method": confirmation.point.method, "lam": confirmation.point.lam}
         | verdict
     )
-    del about["point"]
-    say(about | {"opened": times}, sentences, as_json=as_json)
+    del record["point"]
+    print_result(record | {"opened": times}, sentences, as_json=as_json)
 
 
 @runs.command
@@ -189,18 +189,18 @@ def export(
 ) -> None:
     """Write a finished run as one file."""
     opened = Run(run, owner=check_owner(owner))
-    content, place = export_run(opened), out or Path(f"fairdash-run-{run}.zip")
-    write_whole(place, content, hint="Choose another file with --out.")
-    _note_written(opened, content, place, owner, as_json=as_json)
+    content, out_path = export_run(opened), out or Path(f"fairdash-run-{run}.zip")
+    write_whole(out_path, content, hint="Choose another file with --out.")
+    _note_written(opened, content, out_path, owner, as_json=as_json)
 
 
 def _note_written(
-    run: Run, content: bytes, place: Path, owner: str, *, lines: Iterable[str] = (), as_json: bool
+    run: Run, content: bytes, out_path: Path, owner: str, *, lines: Iterable[str] = (), as_json: bool
 ) -> None:
-    """Record in the run's log that a file was written, and print lines and the file's path."""
-    note_export(run.folder, content, file=place.name, who=owner)
-    record = {"file": str(place), "bytes": len(content), "sha256": sha256(content)}
-    say(record, [*lines, f"{place}: {megabytes(len(content))}"], as_json=as_json)
+    """Record in the run's log that a file was written. Print the given lines and the file's path."""
+    note_export(run.folder, content, file=out_path.name, who=owner)
+    record = {"file": str(out_path), "bytes": len(content), "sha256": sha256(content)}
+    print_result(record, [*lines, f"{out_path}: {megabytes(len(content))}"], as_json=as_json)
 
 
 @runs.command(name="import")
@@ -218,7 +218,9 @@ def import_file(
     except OSError as error:
         raise StorageError.of(f"{file} can't be read ({error.strerror})", "Name another file.") from error
     imported = import_run(content, owner=check_owner(owner))
-    say({"id": imported.run.id, "what": str(imported)}, [f"{imported.run.id}: {imported}"], as_json=as_json)
+    print_result(
+        {"id": imported.run.id, "what": str(imported)}, [f"{imported.run.id}: {imported}"], as_json=as_json
+    )
 
 
 def report(
@@ -240,7 +242,7 @@ def report(
     Parameters
     ----------
     method
-        Method of the path; by default the first fair method.
+        Method in the report; by default the first fair method.
     lam
         Weight λ, trained or between trained weights; by default a middle weight.
     against
@@ -254,7 +256,7 @@ def report(
     out
         Name of the file; by default fairdash-<run>.html.
     """
-    # This import loads plotly, which no other command of this module needs.
+    # This import is local, because it loads plotly, which no other command of this module needs.
     from fairdash.views.reports import content, tables
     from fairdash.views.reports.report import render_report
 
@@ -284,7 +286,7 @@ def report(
         openings=read_confirmations(opened),
         log=read(opened.folder),
     )
-    place = out or Path(f"fairdash-{run}.html")
-    place.write_bytes(page)
+    out_path = out or Path(f"fairdash-{run}.html")
+    out_path.write_bytes(page)
     blocks: list[Block] = [*content.summary(comparison), tables.measures(comparison), ""]
-    _note_written(opened, page, place, owner, lines=lines_of(blocks), as_json=as_json)
+    _note_written(opened, page, out_path, owner, lines=lines_of(blocks), as_json=as_json)

@@ -1,4 +1,4 @@
-"""Commands ``app``, ``worker`` and ``reproduce``: the app, its jobs and the paper's studies."""
+"""Commands ``app``, ``worker`` and ``reproduce``, for the app, its jobs and the paper's studies."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from fairdash.cli import AsJson, Words, say
+from fairdash.cli import AsJson, Words, print_result
 from fairdash.errors import OptionError
 from fairdash.ui.serving import arguments_to_serve, enter_app_folder
 from fairdash.utils.imports import need
 from fairdash.utils.registry import get_entry
 
-#: Folder with the package: the top of a checkout, or the folder of installed packages.
+#: Folder with the package, which is the root of a checkout or the folder of installed packages.
 _ROOT = Path(__file__).parents[2]
 
 
@@ -30,7 +30,7 @@ def app(*, port: int = 8501) -> None:
     """
     need("streamlit")
     enter_app_folder()
-    # Streamlit runs in this process, so that ending the process ends the server.
+    # Streamlit runs in this process, so that the server ends with the process.
     sys.argv = ["streamlit", *arguments_to_serve(port)]
     runpy.run_module("streamlit", run_name="__main__")
 
@@ -53,8 +53,8 @@ def worker(*, database: str | None = None, queues: Words = None) -> int:
 
     if database is not None:
         os.environ["FAIRDASH_DATABASE"] = database
-    known = {queue_name: queue_name for queue_name in QUEUES}
-    return serve([get_entry(known, queue_name, option="queue") for queue_name in queues or QUEUES])
+    queue_names = {queue_name: queue_name for queue_name in QUEUES}
+    return serve([get_entry(queue_names, queue_name, option="queue") for queue_name in queues or QUEUES])
 
 
 def reproduce(
@@ -103,12 +103,12 @@ def reproduce(
             "Run the same command in a checkout of fairdash, whose folder benchmarks/paper contains the "
             "studies.",
         )
-    # An installed command would not import modules of the checkout without this path.
+    # Without this path, an installed command would not import the modules of the checkout.
     sys.path.insert(0, str(_ROOT))
     from benchmarks.paper.household import Reading
     from benchmarks.paper.run import reproduce as reproduce_study
 
-    result, place = reproduce_study(
+    result, out_path = reproduce_study(
         study,
         out=out,
         dataset=dataset,
@@ -118,6 +118,6 @@ def reproduce(
         processes=processes,
         reading=Reading(features_seen=features_seen, spread=spread, rooms=rooms),
     )
-    written = {"folder": str(place), "tables": list(result.tables), "about": result.about}
-    summary = f"{place}: {', '.join(result.tables)}, in {result.seconds:.0f} s"
-    say(written, [summary], as_json=as_json)
+    study_files = {"folder": str(out_path), "tables": list(result.tables), "about": result.about}
+    summary = f"{out_path}: {', '.join(result.tables)}, in {result.seconds:.0f} s"
+    print_result(study_files, [summary], as_json=as_json)

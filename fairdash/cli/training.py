@@ -13,7 +13,7 @@ import pandas as pd
 from cyclopts import Parameter
 
 from fairdash import api
-from fairdash.cli import AsJson, Columns, Numbers, Seed, Words, rows, say, with_options
+from fairdash.cli import AsJson, Columns, Numbers, Seed, Words, print_result, rows, with_options
 from fairdash.cli.measuring import note_policies
 from fairdash.cli.reading import Marks, read_file
 from fairdash.data.building import build_dataset
@@ -58,7 +58,7 @@ class DataOptions:
     exposure
         For a file: column of row weights (exposure).
     per_exposure
-        Whether to predict target ÷ exposure; by default true for counts and totals.
+        Predict target ÷ exposure. By default, this is true for counts and totals.
     price
         For a file: column of an existing prediction.
     row_id
@@ -73,7 +73,7 @@ class DataOptions:
     leave_out
         For a file: column to leave out of the features; repeatable.
     below_zero
-        For a file: treatment of amounts below zero (recoveries): use them unchanged, count them as 0, or
+        For a file: treatment of amounts below zero (recoveries). Use them unchanged, treat them as 0, or
         leave out their rows.
     sheet
         For a file: sheet of a workbook, or table of an R file or a SAS transport file.
@@ -106,7 +106,7 @@ class DataOptions:
         """Return the data set that the options name.
 
         Every column of a file without another role is a feature, unless it is known only with the target or
-        identifies policies; the names of columns left out are printed on standard error.
+        identifies policies. The names of columns left out are printed on standard error.
 
         Raises
         ------
@@ -129,10 +129,10 @@ class DataOptions:
             self.file, sheet=self.sheet, missing=self.missing, one_spelling=self.one_spelling
         )
         single = (self.predict, self.exposure, self.price, self.row_id, self.group, self.time)
-        named = [*(each for each in single if each is not None), *self.sensitive, *self.leave_out]
+        used = [*(column for column in single if column is not None), *self.sensitive, *self.leave_out]
         columns = {str(name): name for name in frame.columns}
-        for each in (*named, *self.features):
-            get_entry(columns, each, option="column")
+        for column in (*used, *self.features):
+            get_entry(columns, column, option="column")
         note_policies(
             frame, self.group, but=(self.predict, *self.sensitive, self.exposure, self.price, self.time)
         )
@@ -142,7 +142,7 @@ class DataOptions:
         roles = Roles(
             target=self.predict,
             sensitive=self.sensitive,
-            features=self.features or self._features(frame, [name for name in columns if name not in named]),
+            features=self.features or self._features(frame, [name for name in columns if name not in used]),
             weight=self.exposure,
             prediction=self.price,
             row_id=self.row_id,
@@ -164,8 +164,8 @@ class DataOptions:
             raise DataError(*map(_with_option, error.problems)) from None
 
     def _load_from_catalogue(self, dataset: str) -> Dataset:
-        names = [each.name for each in fields(self) if each.name != "dataset"]
-        options = [f"--{each.replace('_', '-')}" for each in names if getattr(self, each) not in (None, ())]
+        names = [field.name for field in fields(self) if field.name != "dataset"]
+        options = [f"--{name.replace('_', '-')}" for name in names if getattr(self, name) not in (None, ())]
         if options:
             raise OptionError.of(
                 f"{', '.join(options)} applies to a file only: “{dataset}” has its own roles",
@@ -179,19 +179,19 @@ class DataOptions:
         not_used = {
             name: suggestion.left_out[name]
             for name in others
-            if name in (*suggestion.to_be_said, suggestion.group)
+            if name in (*suggestion.notes_on_codes, suggestion.group)
             or suggestion.left_out.get(name) == NAMES_POLICIES
         }
-        for name, why in not_used.items():
-            _note(f"“{name}” is not used as a feature: {why}. To use it, name the features with --features.")
+        for name, text in not_used.items():
+            _note(f"“{name}” is not used as a feature: {text}. To use it, name the features with --features.")
         features = tuple(name for name in others if name not in not_used)
-        for each in find_suspects(frame, target, features, beside=self.sensitive, group=self.group):
-            _note(f"“{each.column}” looks too good to be true: {each.sentence}.")
+        for suspect in find_suspects(frame, target, features, other_columns=self.sensitive, group=self.group):
+            _note(f"“{suspect.column}” looks too good to be true: {suspect.sentence}.")
         return features
 
 
 def _with_option(problem: Problem) -> Problem:
-    """Name the command's option in the hint of a problem that a page solves with buttons."""
+    """Add the command's option to the hint of a problem that a page solves with buttons."""
     if not any(fix.kind in _BELOW_ZERO.values() for fix in problem.fixes):
         return problem
     return replace(problem, hint=f"{problem.hint} Choose with --below-zero.")
@@ -200,7 +200,7 @@ def _with_option(problem: Problem) -> Problem:
 @Parameter(name="*", group="Training")
 @dataclass(frozen=True, kw_only=True)
 class TrainingOptions:
-    """Training options; the library chooses all options that you do not name.
+    """Training options. The library chooses all options that you do not name.
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ class TrainingOptions:
     loss
         squared_error, poisson, tweedie or gamma; the default depends on the target.
     balance
-        Whether predictions add up to the target; by default true with a log link.
+        Make predictions add up to the target. By default, this is true with a log link.
     random_state
         Seed of all random draws.
     device
@@ -279,9 +279,9 @@ def sweep(
     measures
         Measures of dependence, comma-separated.
     tune
-        Whether learning rate and weight decay are first tuned on validation rows.
+        First tune learning rate and weight decay on validation rows.
     tariff
-        Whether to fit tariffs in addition to networks; by default true with a log link.
+        Fit tariffs in addition to networks. By default, this is true with a log link.
     """
     need("torch")
     dataset = data.load()
@@ -291,7 +291,7 @@ def sweep(
         confirmation=confirmation,
         tune=tune,
         tariff=tariff,
-        progress=lambda each: _show(each.phase, each.fraction),
+        progress=lambda report: _show(report.phase, report.fraction),
         **_named(methods=methods, lams=lams, n_splits=splits, validation_share=validation, measures=measures),
     )
     content = {
@@ -303,7 +303,7 @@ def sweep(
         "notes": result.notes,
         "rows": rows(result.frame),
     }
-    say(content, _table(result), as_json=as_json)
+    print_result(content, _table(result), as_json=as_json)
 
 
 def _table(result: SweepResult) -> Iterator[str]:
@@ -360,11 +360,11 @@ def find_lam(
     Parameters
     ----------
     target
-        For example hgr_spline<=0.05, hgr_spline<=floor+0.02 or error<=+10%.
+        Condition, such as hgr_spline<=0.05, hgr_spline<=floor+0.02 (noise floor plus 0.02) or error<=+10%.
     method
         Training method.
     lams
-        Weights λ to try, comma-separated; by default eight weights that a short pilot training finds.
+        Weights λ to try, comma-separated. By default, a short pilot training finds eight weights.
     """
     need("torch")
     choice = api.find_lam(
@@ -378,13 +378,13 @@ def find_lam(
 
 
 def _print_search(result: SearchResult, choice: dict[str, Any], *, as_json: bool) -> None:
-    about = {"rule": result.rule, "device": result.device, "seconds": result.seconds, "notes": result.notes}
+    record = {"rule": result.rule, "device": result.device, "seconds": result.seconds, "notes": result.notes}
     lines = [f"Held-out rows ({result.device}):", *_lines(result.frame), result.rule, *result.notes]
-    say(choice | about | {"rows": rows(result.frame)}, lines, as_json=as_json)
+    print_result(choice | record | {"rows": rows(result.frame)}, lines, as_json=as_json)
 
 
 def _named(**options: Any) -> dict[str, Any]:
-    """Return the options that the user named; the library chooses all others."""
+    """Return the options that the user named. The library chooses all others."""
     return {name: value for name, value in options.items() if value is not None}
 
 
@@ -397,6 +397,6 @@ def _note(text: str) -> None:
 
 
 def _show(phase: str, share: float) -> None:
-    """Show the current phase and the share completed on one line of the terminal."""
+    """Show the current phase and the completed share of the work on one line of the terminal."""
     if sys.stderr.isatty():
         print(f"\r{phase}: {share:4.0%}", end="\n" if share >= 1 else "", file=sys.stderr, flush=True)

@@ -1,7 +1,8 @@
-"""Worker process that runs the jobs of a queue one by one: ``python -m fairdash.cli.worker QUEUE``.
+"""Worker process that runs the jobs of a queue one by one (``python -m fairdash.cli.worker QUEUE``).
 
-The process starts when there is work, outlives the browser and the app, and ends after a while without work.
-If the process is killed, the next page visit restarts it, and DBOS resumes the job after its last step.
+The process starts when there is work, continues after the browser and the app are closed, and ends after some
+time without work. If the process is killed, the next page visit restarts it, and DBOS resumes the job after
+its last step.
 """
 
 from __future__ import annotations
@@ -32,10 +33,11 @@ from fairdash.utils.memory import limit_memory
 if TYPE_CHECKING:
     from fairdash.runs.store import Run
 
-#: Time in seconds for which an idle process waits for jobs, about as long as a user reads the Data page.
+#: Time in seconds for which an idle process waits for jobs. It is about the time that a user spends on the
+#: Data page.
 SECONDS_TO_WAIT = 180
 SECONDS_BETWEEN_CHECKS, SECONDS_BETWEEN_HEARTBEATS, SECONDS_BETWEEN_STARTS = 0.5, 3.0, 10.0
-#: Maximum number of times that a job's process may die before the job fails.
+#: Maximum number of times that a job's process may die before the job is recorded as failed.
 MAX_DEATHS = 20
 
 log = logging.getLogger("fairdash.cli.worker")
@@ -47,7 +49,7 @@ def main(queue_name: str, *, parent: int | None = None) -> int:
     Parameters
     ----------
     parent
-        Id of the parent process; while the parent runs, this process also runs, even without jobs.
+        Id of the parent process. While the parent runs, this process also runs, even without jobs.
     """
     lock = queue.lock_of(queue_name)
     make_parents(lock)
@@ -66,7 +68,7 @@ def main(queue_name: str, *, parent: int | None = None) -> int:
 
 
 def serve(queues: Sequence[str]) -> int:
-    """Keep a process running for each of the queues until a signal stops this process; then return 0."""
+    """Keep a process running for each of the queues until a signal stops this process. Then return 0."""
     is_stopping = threading.Event()
     for signal_number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(signal_number, lambda *_: is_stopping.set())
@@ -76,7 +78,8 @@ def serve(queues: Sequence[str]) -> int:
             if queue_name not in children or children[queue_name].poll() is not None:
                 command = [sys.executable, "-m", "fairdash.cli.worker", queue_name, str(os.getpid())]
                 children[queue_name] = subprocess.Popen(command, env=environment())  # noqa: S603 (our own module)
-        # Without a database, each process would end immediately, so a minimum time passes between starts.
+        # Starts are at least some seconds apart, because each process would end immediately without a
+        # database.
         is_stopping.wait(SECONDS_BETWEEN_STARTS)
     for child in children.values():
         child.terminate()
@@ -85,8 +88,8 @@ def serve(queues: Sequence[str]) -> int:
     return 0
 
 
-def carry_out(place: str, part: str) -> int:
-    """Run a job, or the preview of a run; return 0 if it is complete.
+def run_job(place: str, part: str) -> int:
+    """Run a job, or the preview of a run. Return 0 if it is complete.
 
     Parameters
     ----------
@@ -112,7 +115,8 @@ def carry_out(place: str, part: str) -> int:
     while (status := runs.work_at(job, runs.WORK[type(job)], run_step=run_step)) == 0:
         if job.status_if_over is not None:
             break
-        # Another process still runs this job; this worker waits, to continue the job if that process dies.
+        # Another process still runs this job. This worker waits, so that it can continue the job if that
+        # process dies.
         time.sleep(SECONDS_BETWEEN_CHECKS)
     return status
 
@@ -134,7 +138,7 @@ def _work(queue_name: str, parent: int | None) -> None:
     from fairdash.jobs.parallel import StepPool
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s")
-    # A stopped job is not an error, and the run's log records who stopped the job.
+    # A stopped job is not an error. The run's log records who stopped the job.
     logging.getLogger("dbos").addFilter(
         lambda record: (
             not (record.exc_info and isinstance(record.exc_info[1], error.DBOSAwaitedWorkflowCancelledError))
@@ -147,9 +151,9 @@ def _work(queue_name: str, parent: int | None) -> None:
         id = str(DBOS.workflow_id)
         begun = queue.retry_until_available(lambda: queue.time_of_attempt(id))
         try:
-            status = carry_out(place, part)
+            status = run_job(place, part)
         except Exception as fault:
-            # No caller handles errors of the workflow; a job that was deleted while it ran also ends here.
+            # No caller handles errors of the workflow. A job that was deleted while it ran also ends here.
             log.error("%s: %s", place, trace_of(fault))
             status = 1
         if status != 0:
@@ -158,11 +162,11 @@ def _work(queue_name: str, parent: int | None) -> None:
             raise error.DBOSWorkflowCancelledError(place)
 
     # Several steps run at the same time, each in a process that has loaded the table.
-    pool = StepPool(compute_step, count=n_cores())
+    step_pool = StepPool(compute_step, count=n_cores())
 
     @DBOS.workflow(name=queue.STEP, max_recovery_attempts=MAX_DEATHS)
     def step(place: str, name: str) -> list[Any]:
-        return pool.compute(place, name)
+        return step_pool.compute(place, name)
 
     DBOS(
         config=DBOSConfig(
@@ -185,20 +189,20 @@ def _work(queue_name: str, parent: int | None) -> None:
     DBOS.launch()
     if queue_name != queue.STUDIES:
         # Uploads must also be deleted after their retention period on machines without the app.
-        from fairdash.runs.deletion import keep_enforcing
+        from fairdash.runs.deletion import start_deletion_thread
 
-        keep_enforcing()
+        start_deletion_thread()
     try:
         _wait_for_jobs(queue_name, parent)
     finally:
         DBOS.destroy()
-        pool.close()
+        step_pool.close()
 
 
 def _wait_for_jobs(queue_name: str, parent: int | None) -> None:
     """Let DBOS work until the queue has been empty for a while, or the parent process has ended.
 
-    If the database can't be reached, DBOS lets each job wait for the database, and this function also waits.
+    While the database can't be reached, jobs wait for it, and so does this function.
     """
     idle_since = last_heartbeat = reachable_since = time.monotonic()
     is_unreachable = False
@@ -216,7 +220,7 @@ def _wait_for_jobs(queue_name: str, parent: int | None) -> None:
             if is_unreachable:
                 log.warning("the database is back")
                 is_unreachable = False
-            # While the database could not be reached, no worker could send a heartbeat, so workers get time
+            # After an outage of the database, during which no worker could send a heartbeat, workers get time
             # for one.
             if time.monotonic() - reachable_since > queue.SECONDS_TO_LIVE:
                 queue.requeue_jobs_of_dead_workers(queue_name)
@@ -242,7 +246,7 @@ def _import_all(queue_name: str) -> None:
 
 
 def _run_minimal_preview() -> None:
-    """Run a minimal preview, because torch and other packages load many parts only on first use."""
+    """Run a minimal preview now, because torch and other packages load many parts only on first use."""
     from fairdash.data.source import CatalogueSource
     from fairdash.evaluation.execute_sweep import execute_sweep
     from fairdash.training.sweep import default_plan, preview_of
@@ -254,6 +258,6 @@ def _run_minimal_preview() -> None:
 
 
 if __name__ == "__main__":
-    # Jobs in the quick queue have a higher priority, because a user waits for them.
+    # Jobs in the other queues have a lower priority, because a user waits for the jobs in the quick queue.
     detached.lower_priority(by=5 if sys.argv[1] == queue.QUICK else 10)
     sys.exit(main(sys.argv[1], parent=int(sys.argv[2]) if len(sys.argv) > 2 else None))

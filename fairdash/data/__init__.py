@@ -1,6 +1,6 @@
 """Tables, column roles, the :class:`Dataset` for training, and the catalogue of public data.
 
-A name is imported from its module when it is first used; ``__init__.pyi`` lists names and modules.
+A name is imported from its module when it is first used. ``__init__.pyi`` lists names and modules.
 """
 
 from __future__ import annotations

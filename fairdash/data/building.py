@@ -24,8 +24,8 @@ from fairdash.tables.exposure import (
     DROP_NEGATIVE,
     FLOOR,
     OF_NEGATIVES,
-    divided,
     looks_like_total,
+    rate_of,
     rescale,
     unit_of_rate,
 )
@@ -78,10 +78,10 @@ def build_dataset(
 ) -> Dataset:
     """Check a table with its roles, and prepare it for training.
 
-    Uninformative features are left out, and a note names them: columns whose cells are all missing, constant
-    columns, dates, and categories that look like identifiers. A text column becomes a category with the
-    levels that occur in the whole table. Truth values become 0 and 1. A sensitive column with classes becomes
-    indicator columns of 0 and 1 (see :class:`~fairdash.utils.classes.Classes`).
+    Uninformative features are left out, and a note names them. They are empty columns, constant columns,
+    dates, and categories that look like identifiers. A text column becomes a category with the levels that
+    occur in the whole table. Truth values become 0 and 1. A sensitive column with classes becomes indicator
+    columns of 0 and 1 (see :class:`~fairdash.utils.classes.Classes`).
 
     Parameters
     ----------
@@ -92,8 +92,8 @@ def build_dataset(
     name, title, description, units, meanings, names
         See :class:`~fairdash.data.dataset.Dataset`.
     drop_missing
-        Whether to leave out rows with a missing target or sensitive value. Otherwise, these rows raise an
-        error. A row without exposure always raises an error, unless a fix leaves it out.
+        True to leave out rows with a missing target or sensitive value. Otherwise, these rows raise an error.
+        A row without exposure always raises an error, unless a fix leaves it out.
     fixes
         Fixes that the user has accepted. Each problem of the error lists the fixes that would solve it.
     lines : array, shape (n,)
@@ -111,13 +111,13 @@ def build_dataset(
     remarks = list(notes)
     frame, roles = apply_fixes(frame, roles, fixes, remarks)
     used = [column for part in roles.parts.values() for column in part]
-    remarks_on_used = (doubt for each in dict.fromkeys(used) for doubt in doubts_about(frame[each]))
+    remarks_on_used = (doubt for column in dict.fromkeys(used) for doubt in doubts_about(frame[column]))
     remarks += [doubt for doubt in remarks_on_used if doubt not in remarks]
     table = _Table(frame, roles, fixes, lines, remarks)
     outcomes, problems = table.outcomes()
     is_used = ~table.unusable_rows(outcomes, drop_missing)
     if not is_used.all():
-        table = table.only(is_used)
+        table = table.select_rows(is_used)
         outcomes = {column: values.loc[is_used] for column, values in outcomes.items()}
     if (n_rows := len(table.frame)) < MIN_ROWS:
         problems.append(
@@ -133,7 +133,7 @@ def build_dataset(
         n_groups = table.frame[roles.group].nunique()
         remarks.append(f"The rows belong to {counted(n_groups, 'group')}, by “{roles.group}”.")
     if roles.target in outcomes and roles.weight in (None, *outcomes):
-        problems.extend(table.settle_totals(outcomes))
+        problems.extend(table.note_totals(outcomes))
 
     restored = table.fixed("keep")
     features, problems_of_features = choose_features(
@@ -146,7 +146,7 @@ def build_dataset(
         )
     )
     problems.extend(problems_of_features)
-    table.say_leaks(features)
+    table.note_leaks(features)
     if not features and not problems_of_features:
         problems.append(
             Problem(what="no feature is left from which to predict", hint="Choose further columns.")
@@ -159,7 +159,7 @@ def build_dataset(
     new_units = {column: unit for column, unit in (units or {}).items() if column in columns}
     if roles.rate:
         assert roles.weight is not None
-        columns[roles.target], note = divided(columns[roles.target], columns[roles.weight])
+        columns[roles.target], note = rate_of(columns[roles.target], columns[roles.weight])
         remarks.append(note)
         by = new_units.get(roles.weight, "")
         if not by and "claim_count" in meanings_of(roles.weight):
@@ -205,13 +205,13 @@ class _Table(NamedTuple):
         """Return the columns for which the user has accepted a fix of this kind."""
         return {fix.column for fix in self.fixes if fix.kind == kind}
 
-    def only(self, rows: np.ndarray) -> _Table:
+    def select_rows(self, rows: np.ndarray) -> _Table:
         """Return the table with only the rows of a mask, and with all notes."""
         lines = None if self.lines is None else self.lines[rows]
         return self._replace(frame=self.frame.loc[rows], lines=lines)
 
     def outcomes(self) -> tuple[dict[str, pd.Series], list[Problem]]:
-        """Convert the columns whose roles require numbers; return these columns and their problems."""
+        """Convert the columns whose roles require numbers. Return these columns and their problems."""
         outcomes: dict[str, pd.Series] = {}
         problems: list[Problem] = []
         for column, role in self.role_of_column.items():
@@ -245,49 +245,49 @@ class _Table(NamedTuple):
         return columns, classes
 
     def unusable_rows(self, outcomes: Mapping[str, pd.Series], drop_missing: bool) -> np.ndarray:
-        """Return a mask of the rows that are left out with the user's consent."""
-        unusable, without = np.zeros((2, len(self.frame)), dtype=bool)
+        """Return a mask of the rows that the user has chosen to leave out."""
+        unusable, lacks_value = np.zeros((2, len(self.frame)), dtype=bool)
         dropped, notes = self.fixed("drop_rows"), self.notes
         for column, values in outcomes.items():
             role, missing = self.role_of_column[column], values.isna().to_numpy()
             if column in dropped:
                 cells = values.to_numpy()
-                excluded = missing | np.isinf(cells)
+                is_excluded = missing | np.isinf(cells)
                 if role == EXPOSURE:
-                    excluded |= cells <= 0
-                if excluded.any():
-                    n_excluded = counted(int(excluded.sum()), "row")
+                    is_excluded |= cells <= 0
+                if is_excluded.any():
+                    n_excluded = counted(int(is_excluded.sum()), "row")
                     notes.append(f"{n_excluded} left out, because “{column}” can't be used there.")
-                    self._note_lost_target(column, excluded, outcomes)
-                unusable |= excluded
+                    self._note_lost_target(column, is_excluded, outcomes)
+                unusable |= is_excluded
             elif drop_missing and role in (TARGET, SENSITIVE):
-                without |= missing
+                lacks_value |= missing
             if role == TARGET and column in self.fixed(DROP_NEGATIVE) and (values < 0).any():
                 notes.append(_negative_note(values, DROP_NEGATIVE, self.lines))
                 unusable |= (values < 0).to_numpy()
         for column in self.roles.features:
             if column in dropped and kind_of(self.frame[column]) == "number":
-                excluded = np.isinf(as_floats(self.frame[column]).to_numpy())
-                if excluded.any():
-                    n_excluded = counted(int(excluded.sum()), "row")
+                is_excluded = np.isinf(as_floats(self.frame[column]).to_numpy())
+                if is_excluded.any():
+                    n_excluded = counted(int(is_excluded.sum()), "row")
                     notes.append(f"{n_excluded} left out, because “{column}” is infinite there.")
-                unusable |= excluded
-        if without.any():
-            n_missing = int(without.sum())
+                unusable |= is_excluded
+        if lacks_value.any():
+            n_missing = int(lacks_value.sum())
             notes.append(
                 f"{counted(n_missing, 'row')} left out, because the target or a sensitive value is missing."
             )
-        return unusable | without
+        return unusable | lacks_value
 
     def _note_lost_target(self, column: str, out: np.ndarray, outcomes: Mapping[str, pd.Series]) -> None:
         """Add a note on the sum of the target in the rows that are left out because of their exposure."""
         target = self.roles.target
         if column == self.roles.weight and target in outcomes:
-            lost = float(np.nansum(outcomes[target].to_numpy()[out]))
-            if np.isfinite(lost) and lost:
-                self.notes.append(f"“{target}” has the sum {lost:,.6g} in these rows.")
+            lost_sum = float(np.nansum(outcomes[target].to_numpy()[out]))
+            if np.isfinite(lost_sum) and lost_sum:
+                self.notes.append(f"“{target}” has the sum {lost_sum:,.6g} in these rows.")
 
-    def settle_totals(self, outcomes: dict[str, pd.Series]) -> list[Problem]:
+    def note_totals(self, outcomes: dict[str, pd.Series]) -> list[Problem]:
         """Add notes on negative amounts in the target, and on a total that is not divided by the exposure.
 
         If negative amounts are replaced by 0, the method changes the target in `outcomes`.
@@ -298,12 +298,12 @@ class _Table(NamedTuple):
             self.notes.append(
                 f"“{roles.target}” looks like a total over the exposure, but is used as a rate per unit of "
                 f"“{roles.weight}”. If it is a total, predict it per unit of exposure. Otherwise its "
-                "averages have no meaning."
+                "averages are meaningless."
             )
         if not (target < 0).any():
             return []
-        decided = (fix.kind for fix in self.fixes if fix.column == roles.target and fix.kind in OF_NEGATIVES)
-        kind = next(decided, None)
+        kinds = (fix.kind for fix in self.fixes if fix.column == roles.target and fix.kind in OF_NEGATIVES)
+        kind = next(kinds, None)
         if kind is None and roles.rate and roles.weight is not None:
             return [_negative_problem(target, outcomes[roles.weight], self.lines)]
         if roles.rate or is_total or kind is not None:
@@ -312,7 +312,7 @@ class _Table(NamedTuple):
             outcomes[roles.target] = target.clip(lower=0)
         return []
 
-    def say_leaks(self, features: Mapping[str, pd.Series]) -> None:
+    def note_leaks(self, features: Mapping[str, pd.Series]) -> None:
         """Add notes on the columns that reveal the target or the price."""
         roles = self.roles
         role_of_column = {column for role, part in roles.parts.items() if role != FEATURE for column in part}
@@ -325,23 +325,25 @@ class _Table(NamedTuple):
             leaks_by_role["price"] = parts_of(
                 self.frame, roles.prediction, unexplained, exposure=roles.weight
             )
-        for of, leaks in leaks_by_role.items():
-            for names, why in by_sentence(leaks):
-                used = [name for name in names if name in features]
+        for outcome, leaks in leaks_by_role.items():
+            for names, text in by_sentence(leaks):
+                leaking_features = [name for name in names if name in features]
                 unused = [name for name in names if name not in features]
-                for part, how in ((used, "still"), (unused, "not")):
+                for part, how in ((leaking_features, "still"), (unused, "not")):
                     if len(part) == 1:
-                        self.notes.append(f"“{part[0]}” gives the {of} away and is {how} a feature: {why}.")
+                        self.notes.append(
+                            f"“{part[0]}” gives the {outcome} away and is {how} a feature: {text}."
+                        )
                     elif part:
                         self.notes.append(
-                            f"{len(part)} columns give the {of} away and are {how} features: {why}."
+                            f"{len(part)} columns give the {outcome} away and are {how} features: {text}."
                         )
 
 
 def _as_numbers(values: pd.Series, role: str, lines: np.ndarray | None) -> pd.Series | Problem:
     """Return a column in a numeric role as float64, with NaN for missing cells, or its problem.
 
-    The numbers of a sensitive column with classes are the codes of the classes.
+    For a sensitive column with classes, the numbers are the codes of the classes.
     """
     kind = kind_of(values)
     if kind in NUMBERS:
@@ -354,32 +356,32 @@ def _as_numbers(values: pd.Series, role: str, lines: np.ndarray | None) -> pd.Se
     is_wrong = np.zeros(len(values), dtype=bool)
     if fixes_of_dates := date_fixes(values):
         ambiguity, hint = use_of_dates(fixes_of_dates)
-        what, fixes = f"{must} this column contains dates{ambiguity and '; '}{ambiguity}", fixes_of_dates
+        problem, fixes = f"{must} this column contains dates{ambiguity and '; '}{ambiguity}", fixes_of_dates
     elif holds_bands(values):
-        what, hint = (
+        problem, hint = (
             f"{must} this column contains bands",
             "Use the order of the bands, or choose a column of numbers.",
         )
         fixes = () if role in (EXPOSURE, PREDICTION) else (Fix("order", name),)
     elif kind != "text":
-        what, hint = f"{must} this column contains other values", "Choose a column of numbers."
+        problem, hint = f"{must} this column contains other values", "Choose a column of numbers."
     else:
         fixes = conversions(values)
         cells = values.astype(object)
         is_wrong = (pd.to_numeric(cells, errors="coerce").isna() & values.notna()).to_numpy()
-        what = f"{must} some of its cells are not numbers"
+        problem = f"{must} some of its cells are not numbers"
         hint = "Correct these cells or mark them as missing, or choose a column of numbers."
         if fixes:
             hint = (
                 "Convert the column, correct these cells or mark them as missing, or choose another column."
             )
         if not is_wrong.any():
-            what = f"{must} this column has been read as text"
+            problem = f"{must} this column has been read as text"
             hint = (
                 "See the notes on the reading of the file, and choose the decimal mark or correct the file."
             )
     return Problem(
-        what=what,
+        what=problem,
         hint=hint,
         column=name,
         lines=first_lines(is_wrong, lines),
@@ -389,14 +391,14 @@ def _as_numbers(values: pd.Series, role: str, lines: np.ndarray | None) -> pd.Se
 
 
 def _negative_problem(target: pd.Series, exposure: pd.Series, lines: np.ndarray | None) -> Problem:
-    """Return the problem that asks how to treat negative amounts before the division by the exposure.
+    """Return a problem whose fixes are treatments of negative amounts before the division by exposure.
 
     Rows whose exposure is not above zero are reported as another problem.
     """
     column, y, w = str(target.name), target.to_numpy(), exposure.to_numpy()
     is_negative = y < 0
-    known = np.isfinite(y) & np.isfinite(w) & (w > 0)
-    rows_and_amounts = (known, y), (known, np.maximum(y, 0)), (known & ~is_negative, y)
+    usable = np.isfinite(y) & np.isfinite(w) & (w > 0)
+    rows_and_amounts = (usable, y), (usable, np.maximum(y, 0)), (usable & ~is_negative, y)
     rates = [
         amount(float(cells[rows].sum() / w[rows].sum())) if rows.any() else "nothing"
         for rows, cells in rows_and_amounts
@@ -413,7 +415,7 @@ def _negative_problem(target: pd.Series, exposure: pd.Series, lines: np.ndarray 
 
 
 def _negative_note(target: pd.Series, kind: str | None, lines: np.ndarray | None = None) -> str:
-    """Return a note on negative amounts: their number, rows, sum and treatment.
+    """Return a note on the number, the rows, the sum and the treatment of negative amounts.
 
     Parameters
     ----------

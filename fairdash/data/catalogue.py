@@ -1,4 +1,4 @@
-"""Catalogue of the data sets that fairdash simulates or downloads, which ``catalogue.toml`` lists."""
+"""Catalogue of data sets from ``catalogue.toml``, which fairdash simulates or downloads."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class CatalogueOption:
     maximum: int = 2**32 - 1
 
     def problem(self, value: object) -> Problem | None:
-        """Explain why a value is not allowed for this option; return None if it is allowed."""
+        """Explain why a value is not allowed for this option. Return None if it is allowed."""
         if self.choices is not None:
             if any(value == choice and type(value) is type(choice) for choice in self.choices):
                 return None
@@ -61,7 +61,7 @@ class CatalogueOption:
 
 @dataclass(frozen=True, kw_only=True)
 class CatalogueEntry:
-    """Entry of the catalogue: a data set, and its description for users.
+    """Entry of the catalogue, with a data set and its description for users.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class CatalogueEntry:
         Address from which fairdash downloads the file or an archive. It is empty if the publisher requires a
         login.
     bring
-        Reason why the user must download the file, such as "Kaggle asks you to log in"; else empty.
+        Reason why the user must download the file, such as "Kaggle asks you to log in". Otherwise empty.
     units, meanings, names
         Maps from columns to units, meanings and display names (see :class:`~fairdash.data.dataset.Dataset`).
     """
@@ -122,15 +122,15 @@ class CatalogueEntry:
         """Return whether the data set can be loaded without a network connection."""
         return not self.files or find_folder(self.folder, self.files) is not None
 
-    def how_to_bring(self) -> str:
+    def how_to_obtain(self) -> str:
         """Explain how users obtain the file of the data set."""
         return (
             f"Download the data set from {self.url} ({self.bring}), unpack it, and put {self._file} into the "
-            f"folder {cache_folder(self.folder)}, or into a folder named {self.folder} and set FAIRDASH_DATA "
-            "to the folder around it."
+            f"folder {cache_folder(self.folder)}, or into a folder named {self.folder} in the folder "
+            "to which you set FAIRDASH_DATA."
         )
 
-    def keep_brought(self, content: bytes) -> None:
+    def store_downloaded(self, content: bytes) -> None:
         """Store a file that the user has downloaded from the publisher in the user's cache.
 
         Raises
@@ -144,7 +144,7 @@ class CatalogueEntry:
         if not is_published(content, self.files[file]):
             raise DownloadError.of(
                 f"this file is not the published {file}: its checksum differs",
-                f"Download it again from {self.url}, unpack it, and choose {file} as it is.",
+                f"Download it again from {self.url}, unpack it, and choose the unchanged {file}.",
             )
         write_whole(cache_folder(self.folder) / file, content)
 
@@ -152,7 +152,8 @@ class CatalogueEntry:
         """Return a map from file names to contents.
 
         fairdash looks for the files in ``$FAIRDASH_DATA/<folder>`` and then in the user's cache, and
-        downloads missing files from the publisher. It compares the checksums of all files.
+        downloads missing files from the publisher. The checksums of all files are compared with the published
+        checksums.
 
         Raises
         ------
@@ -163,13 +164,13 @@ class CatalogueEntry:
         folder = find_folder(self.folder, self.files)
         if self.bring:
             if folder is None:
-                raise DownloadError.of(f"{self._file} is not on this machine", self.how_to_bring())
-            return read_verified(folder, self.files, hint=f"Delete the file. {self.how_to_bring()}")
+                raise DownloadError.of(f"{self._file} is not on this machine", self.how_to_obtain())
+            return read_verified(folder, self.files, hint=f"Delete the file. {self.how_to_obtain()}")
         if folder is None:
             folder = cache_folder(self.folder)
             advice = (
                 f"Connect to the internet and try again, or put {self._file} into a folder named "
-                f"{self.folder} and set FAIRDASH_DATA to the folder around it."
+                f"{self.folder} in the folder to which you set FAIRDASH_DATA."
             )
             fetch_files(self.download, self.files, folder, offline_advice=advice, progress=progress)
         return read_verified(folder, self.files)
@@ -197,18 +198,20 @@ class CatalogueEntry:
         OptionError
             An option is unknown or has an invalid value; the error lists all problems.
         """
-        known = {option.name: option for option in self.options}
+        by_name = {option.name: option for option in self.options}
         problems = [
             Problem(
                 what=f"the data set {self.id} has no option {name}",
-                hint=f"It has {', '.join(known) or 'none'}.",
+                hint=f"It has {', '.join(by_name) or 'none'}.",
             )
             for name in options
-            if name not in known
+            if name not in by_name
         ]
-        values = {name: options.get(name, option.default) for name, option in known.items()}
+        values = {name: options.get(name, option.default) for name, option in by_name.items()}
         problems += [
-            problem for name, option in known.items() if (problem := option.problem(values[name])) is not None
+            problem
+            for name, option in by_name.items()
+            if (problem := option.problem(values[name])) is not None
         ]
         if problems:
             raise OptionError(*problems)
@@ -217,10 +220,10 @@ class CatalogueEntry:
 
 def _entries() -> dict[str, CatalogueEntry]:
     text = resources.files("fairdash.data").joinpath("catalogue.toml").read_text(encoding="utf-8")
-    written: dict[str, dict[str, Any]] = tomllib.loads(text)
+    entries_read: dict[str, dict[str, Any]] = tomllib.loads(text)
     entries = {}
-    for dataset_id, own in written.items():
-        fields = {**written.get(own.get("like", ""), {}), **own}
+    for dataset_id, entry in entries_read.items():
+        fields = {**entries_read.get(entry.get("like", ""), {}), **entry}
         fields.pop("like", None)
         options = tuple(
             CatalogueOption(**{**option, "choices": dict(option["choices"]) if "choices" in option else None})

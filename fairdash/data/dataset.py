@@ -1,4 +1,4 @@
-"""Data set for training: features, target, sensitive columns and weights, after a joint check.
+"""Data set for training, with features, target, sensitive columns and weights, after a joint check.
 
 >>> import pandas as pd
 >>> dataset = Dataset(
@@ -31,13 +31,13 @@ from fairdash.tables.columns import feature_problems, group_problems, outcome_pr
 from fairdash.tables.roles import FEATURE, GROUP, ROW_ID, SENSITIVE, SINGLE, TARGET, Roles, require_exposure
 from fairdash.utils.seeds import Stream, rng_of
 
-#: Minimum number of groups for a split into training and test rows, and for permutations of groups.
+#: Minimum number of groups for a split into training and test rows and for permutations of groups.
 MIN_GROUPS = 200
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Dataset:
-    """Table whose columns have roles; the input of training and evaluation.
+    """Table whose columns have roles. It is the input of training and evaluation.
 
     Rows are aligned by position and numbered 0 … n-1. The data set stores copies of the frames. If you change
     your frames later, the data set stays the same.
@@ -64,13 +64,13 @@ class Dataset:
     row_id : Series, shape (n,), optional
         Identifiers of the rows, of any type. Models never use them.
     group : Series, shape (n,), optional
-        Group of each row, such as a policy number, of any type; no cell is missing. Group splits, and all
-        folds, keep the rows of a group together; permutations exchange whole groups.
+        Group of each row, such as a policy number, of any type; no cell is missing. Splits by group, and all
+        folds, keep the rows of a group together. Permutations permute whole groups.
     time : Series, shape (n,), optional
         Time of each row, such as a year: float64, finite. After a split by time, models are trained on the
         earlier rows and tested on the later rows.
     per_exposure
-        Whether the target is a rate, which is a count or a total divided by the weight. The weighted mean of
+        True if the target is a rate, that is, a count or a total divided by the weight. The weighted mean of
         a rate is the sum of the counts or totals divided by the sum of the exposures.
     title
         Display name; by default `name`.
@@ -132,7 +132,7 @@ class Dataset:
             object.__setattr__(self, part, dict(getattr(self, part)))
 
     def __repr__(self) -> str:
-        # This method replaces the repr of a dataclass, which would print cells, and cells are personal data.
+        # This method replaces the repr of a dataclass, which would print cells with personal data.
         others = "".join(f", {part}={values.name!r}" for part, values in self._optional_columns())
         return (
             f"Dataset(name={self.name!r}, n_rows={self.n_rows}, n_features={self.features.shape[1]}, "
@@ -164,7 +164,7 @@ class Dataset:
     def fingerprint(self) -> str:
         """SHA-256 of the values, types and roles of all columns, in hex digits.
 
-        The fingerprint doesn't depend on display names, units and notes, because models don't depend on them.
+        The fingerprint does not depend on display names, units and notes, because models do not use them.
         """
         digest = hashlib.sha256(b"fairdash dataset 1\n")
         for role, column in self._columns():
@@ -180,22 +180,22 @@ class Dataset:
                 yield role, frame[name]
 
     def _optional_columns(self) -> Iterator[tuple[str, pd.Series]]:
-        """Yield the role and the values of each optional column that exists, such as the weight."""
+        """Yield the role and the values of each optional column of this data set, such as the weight."""
         yield from ((part, values) for part in SINGLE if (values := getattr(self, part)) is not None)
 
     def table(self) -> pd.DataFrame:
-        """Return all columns as a frame (n, columns): features, sensitive columns, target and others."""
+        """Return features, sensitive columns, target and all other columns as a frame (n, columns)."""
         others = [column for _, column in self._optional_columns()]
         return pd.concat([self.features, self.sensitive, self.target, *others], axis=1)
 
     def take(self, rows: NDArray[np.int64]) -> Dataset:
-        """Return a data set with only the rows whose numbers are in `rows` (m,), in this order."""
+        """Return a data set with the rows whose numbers are in `rows` (m,), in this order."""
         parts = ("features", "target", "sensitive", *(role for role, _ in self._optional_columns()))
         return replace(self, **{part: getattr(self, part).iloc[rows] for part in parts})
 
     @property
     def groups(self) -> NDArray[Any] | None:
-        """Group of each row, (n,); None if there are no groups."""
+        """Group of each row (n,), or None if there are no groups."""
         return None if self.group is None else self.group.to_numpy()
 
     def label(self, column: str) -> str:
@@ -211,9 +211,8 @@ class Dataset:
 def draw_rows(dataset: Dataset, n_rows: int, *, random_state: int) -> NDArray[np.int64]:
     """Draw about `n_rows` distinct rows of a data set at random, for a preview.
 
-    For each group, such as a policy, the sample includes either all rows or no row, so that groups stay
-    complete. If the sample would then have fewer than MIN_GROUPS groups, single rows are drawn from all
-    groups.
+    The sample contains either all rows of a group, such as a policy, or none of them. If the sample would
+    then have fewer than MIN_GROUPS groups, single rows are drawn from all groups.
 
     Parameters
     ----------
@@ -240,7 +239,7 @@ def draw_rows(dataset: Dataset, n_rows: int, *, random_state: int) -> NDArray[np
 
 
 def draw_of_groups(groups: Any, n_rows: int, n_drawn: int, *, random_state: int | None) -> NDArray[np.int64]:
-    """Draw rows as :func:`draw_rows` does; `groups` has the group of each row (n,), or is None."""
+    """Draw rows like :func:`draw_rows`. `groups` has the group of each row (n,), or is None."""
     rng = rng_of(Stream.FIRST_LOOK_ROWS, random_state)
     if groups is not None:
         codes = pd.factorize(groups)[0]
@@ -255,22 +254,22 @@ def draw_of_groups(groups: Any, n_rows: int, n_drawn: int, *, random_state: int 
 
 
 def _check(dataset: Dataset) -> None:
-    """Raise an error if the parts differ in length, or if a column is unsuitable for its role."""
+    """Raise an error if columns differ in length, or if a column is unsuitable for its role."""
     checks = Checks(DataError)
-    outcomes = [(TARGET, dataset.target), *((SENSITIVE, each) for each in _columns_of(dataset.sensitive))]
+    outcomes = [(TARGET, dataset.target), *((SENSITIVE, values) for values in _columns_of(dataset.sensitive))]
     others = {SINGLE[part]: values for part, values in dataset._optional_columns()}
     features = _columns_of(dataset.features)
-    names = [each.name for each in (*features, *(each for _, each in outcomes), *others.values())]
+    names = [values.name for values in (*features, *(values for _, values in outcomes), *others.values())]
     texts = all(isinstance(name, str) for name in names)
     checks.require(
-        texts, None, "the name of a column is not a text", "Give every column a name that is a text."
+        texts, None, "the name of a column is not a text", "Give every column a name that is a string."
     )
     for name, times in Counter(names).items():
         repeated_name = "the name is used for several columns or roles"
         hint = "A column can have one role only: target, sensitive, feature or exposure."
         checks.require(times == 1, str(name), repeated_name, hint)
-    for part, what in ((features, FEATURE), (outcomes[1:], SENSITIVE)):
-        checks.require(part, None, f"there is no {what}", f"Choose at least one {what}.")
+    for part, role_name in ((features, FEATURE), (outcomes[1:], SENSITIVE)):
+        checks.require(part, None, f"there is no {role_name}", f"Choose at least one {role_name}.")
     parts = {"features": dataset.features, TARGET: dataset.target, **others}
     counts = [f"{len(part):,}" for part in (*parts.values(), dataset.sensitive)]
     they_have = (
@@ -293,7 +292,7 @@ def _check(dataset: Dataset) -> None:
 
 
 def _columns_of(frame: pd.DataFrame) -> list[pd.Series]:
-    """Return the columns of a frame by position, because names are not yet known to be unique."""
+    """Return the columns of a frame by position, because their names may not be unique."""
     return [frame.iloc[:, position] for position in range(frame.shape[1])]
 
 

@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from fairdash.errors import DownloadError, Problem
 from fairdash.storage import cache_folder, sha256, write_whole
 
-#: Function of two numbers: the number of bytes downloaded so far, and the number of bytes expected (None if
+#: Function that receives the number of bytes downloaded so far, and the expected number of bytes (None if
 #: unknown).
 DownloadProgress = Callable[[int, int | None], None]
 
@@ -24,7 +24,7 @@ DownloadProgress = Callable[[int, int | None], None]
 MAX_ARCHIVE = 200 * 2**20
 MAX_MEMBER = 500 * 2**20
 
-#: A download fails if the server sends nothing for this number of seconds.
+#: Time in seconds after which a download fails if the server sends nothing.
 TIMEOUT = 30.0
 
 
@@ -39,8 +39,8 @@ def fetch_files(
 ) -> None:
     """Download a file, or several files from a zip archive.
 
-    For an archive, each checksum belongs to a file in the archive, because a publisher may pack the same
-    files again and change the archive's checksum.
+    For an archive, each checksum is that of a file in the archive. The checksum of the archive itself changes
+    if the publisher packs the same files again.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def fetch_files(
     offline_advice
         Advice for users without a network connection. It is the hint of every error.
     progress
-        Function that is called while bytes arrive. If it raises an exception, the download ends with this
+        Function that is called during the download. If it raises an exception, the download ends with this
         exception.
     timeout
         The download fails if no data arrive for this number of seconds.
@@ -73,9 +73,9 @@ def fetch_files(
     else:
         contents = dict.fromkeys(checksums, download)
     problems = [
-        Problem(what=f"{name} from {publisher} {what}", hint=offline_advice)
+        Problem(what=f"{name} from {publisher} {problem}", hint=offline_advice)
         for name, checksum in checksums.items()
-        if (what := _problem_of(contents.get(name), checksum))
+        if (problem := _problem_of(contents.get(name), checksum))
     ]
     if problems:
         raise DownloadError(*problems)
@@ -84,19 +84,19 @@ def fetch_files(
 
 
 def _problem_of(content: bytes | None, checksum: str) -> str:
-    """Describe the problem of a downloaded file; return "" if it is the published file."""
+    """Describe the problem of a downloaded file. Return "" if it is the published file."""
     if content is None:
         return "is not in the archive"
     return "" if is_published(content, checksum) else "has changed: its checksum is not the expected one"
 
 
 def is_published(content: bytes, checksum: str) -> bool:
-    """Return whether a file has the published checksum: its SHA-256 or, with 40 digits, its git hash."""
+    """Return whether a file has the published checksum, which is a SHA-256 or, with 40 digits, a git hash."""
     return checksum == (git_blob_id(content) if len(checksum) == 40 else sha256(content))
 
 
 def git_blob_id(content: bytes) -> str:
-    """Return git's id of a file, which is the SHA-1 of the length and the bytes, in hex digits.
+    """Return git's id of a file in hex digits, which is the SHA-1 of its length and its bytes.
 
     >>> git_blob_id(b"")
     'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391'
@@ -119,9 +119,9 @@ def find_folder(dataset: str, names: Iterable[str]) -> Path | None:
     shared = os.environ.get("FAIRDASH_DATA")
     if shared:
         folders.insert(0, Path(shared) / dataset)
-    for place in folders:
-        if all((place / name).is_file() for name in names):
-            return place
+    for folder in folders:
+        if all((folder / name).is_file() for name in names):
+            return folder
     return None
 
 
@@ -129,7 +129,7 @@ def read_verified(
     folder: Path,
     checksums: Mapping[str, str],
     *,
-    hint: str = "Delete the file and try again: fairdash then downloads it from the publisher.",
+    hint: str = "Delete the file and try again. fairdash then downloads it from the publisher.",
 ) -> dict[str, bytes]:
     """Read the files of a data set, and compare the checksum of each file with the published checksum.
 
@@ -186,7 +186,7 @@ def _downloaded(
 
 
 def _unpacked(archive: bytes, names: Iterable[str], publisher: str, advice: str) -> dict[str, bytes]:
-    """Return the content of the first file of each name in an archive; ignore files above MAX_MEMBER."""
+    """Return the content of the first file of each name in an archive. Ignore files above MAX_MEMBER."""
     contents: dict[str, bytes] = {}
     try:
         with zipfile.ZipFile(io.BytesIO(archive)) as opened:

@@ -1,9 +1,10 @@
-"""Ranking of proxies by the dependence between each feature and the sensitive attribute.
+"""Ranking of features by their dependence on the sensitive attribute, to find proxies.
 
 A predictor that does not use the sensitive column may still depend on it through related features. The
-dependence of each feature is the spline HGR with the sensitive column. The HGR is compared with its values
-under independence (the floor), and the p-value is corrected for the number of features. A further value
-measures how well all features together predict the sensitive column on held-out rows.
+measure of dependence is the spline HGR (maximal correlation) of each feature with the sensitive column. HGR
+is compared with its values under independence (the independence floor), and the p-value is corrected for the
+number of features. The ranking also measures how well all features together predict the sensitive column on
+held-out rows.
 """
 
 from __future__ import annotations
@@ -26,19 +27,19 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-#: Maximum number of rows on which HGR is measured. If there are more, a random sample is drawn. A floor is
-#: valid only for the number of rows with which it was computed.
+#: Maximum number of rows on which HGR is measured. If there are more, a random sample is drawn. An
+#: independence floor is valid only for the number of rows with which it was computed.
 MAX_ROWS = 5000
 N_PERMUTATIONS = 99
 _FOLDS = 5
-#: Tolerance for rounding errors: a value under a permutation counts as equal to the observed value if it is
-#: smaller by at most this difference.
+#: Tolerance for rounding errors. If a value under a permutation is smaller than the observed value by at most
+#: this number, the two are treated as equal.
 _EQUAL = 1e-9
 #: Maximum number of levels of a category in the predictor. The rarest levels are merged.
 _MAX_LEVELS = 200
 
-#: Three things: the completed share of the work, in [0, 1]; the name of the next step; and the values that
-#: are already known.
+#: Completed share of the work in [0, 1], name of the next step, and table of the values that are already
+#: known.
 Step = tuple[float, str, pd.DataFrame]
 
 
@@ -111,12 +112,12 @@ def rank_proxies(
 
     Notes
     -----
-    If there are groups, permutations exchange whole groups, and a model predicts only rows of groups on which
+    If there are groups, permutations permute whole groups, and a model predicts only rows of groups on which
     it was not trained.
 
-    The corrected p-value of a feature counts the permutations in which this feature, or any weaker feature,
-    reaches the observed value of this feature (Westfall and Young 1993, algorithm 2.8). The values of a
-    feature are first standardised by their mean and standard deviation, so that no feature dominates the
+    The corrected p-value of a feature is based on the permutations in which this feature or any weaker
+    feature reaches the observed value of this feature (Westfall and Young 1993, algorithm 2.8). The values of
+    a feature are first standardised by their mean and standard deviation, so that no feature dominates the
     others.
 
     Examples
@@ -149,8 +150,8 @@ def ranking_steps(
     n_permutations: int = N_PERMUTATIONS,
     random_state: int = 0,
 ) -> Generator[Step, None, ProxyRanking]:
-    """Run :func:`rank_proxies` step by step, for a progress bar; the generator returns the ranking."""
-    from fairdash.dependence.grouping import as_groups, by_rank, group_rows
+    """Run :func:`rank_proxies` step by step, for a progress bar. The generator returns the ranking."""
+    from fairdash.dependence.grouping import as_groups, exchange_by_rank, group_rows
     from fairdash.dependence.inference import draw_orders
     from fairdash.dependence.spline import hgr_of_bases
     from fairdash.dependence.spline_basis import number_basis
@@ -177,19 +178,19 @@ def ranking_steps(
     s = dataset.sensitive[column].to_numpy(dtype=float)[rows]
     permutations = draw_orders(s[None], n_permutations, random_state, groups)
     if groups is not None:
-        permutations = np.stack([by_rank(s, order, s) for order in permutations])
+        permutations = np.stack([exchange_by_rank(s, order, s) for order in permutations])
     orders = np.concatenate([np.arange(len(s))[None], permutations])
     basis_of_s = number_basis(s)
     in_other_orders = basis_of_s.reordered(orders[1:])
     names = list(features.columns)
     values = np.array([hgr_of_bases(_basis_of(features[name]), basis_of_s)[0] for name in names])
-    known = pd.DataFrame({"feature": names, "hgr": values}).sort_values("hgr", ascending=False)
+    ranking = pd.DataFrame({"feature": names, "hgr": values}).sort_values("hgr", ascending=False)
     permuted = np.empty((len(names), n_permutations))
-    for place, name in enumerate(names):
-        yield 0.8 * place / len(names), "measuring each feature", known
-        permuted[place] = hgr_of_bases(_basis_of(features[name]), in_other_orders)
+    for position, name in enumerate(names):
+        yield 0.8 * position / len(names), "measuring each feature", ranking
+        permuted[position] = hgr_of_bases(_basis_of(features[name]), in_other_orders)
     p_value, p_corrected = corrected_p_values(values, permuted)
-    yield 0.8, "predicting the sensitive column from all features", known
+    yield 0.8, "predicting the sensitive column from all features", ranking
     predicted, r2 = predict_column(features, s, random_state=random_state, groups=groups)
     joint_values = hgr_of_bases(number_basis(predicted), basis_of_s.reordered(orders))
     table = pd.DataFrame(
@@ -237,7 +238,7 @@ def corrected_p_values(values: Array, permuted: Array) -> tuple[Array, Array]:
         deviations > 0, deviations, 1.0
     )[:, None]
     order = np.argsort(-standardised[:, 0], kind="stable")
-    # `largest` is, for each permutation and feature, the maximum over this feature and all weaker features.
+    # `largest` has, for each permutation and feature, the maximum over this feature and all weaker features.
     largest = np.maximum.accumulate(standardised[order, 1:][::-1], axis=0)[::-1]
     exceedance = (1 + (largest >= standardised[order, :1] - _EQUAL).sum(axis=1)) / (1 + count)
     p_corrected = np.empty(len(values))
@@ -262,7 +263,7 @@ def predict_column(
     predicted : (n,) array
         Ranks, from 0 to 1.
     r2
-        Share of the variance of the ranks that the predictions explain; it may be below 0.
+        Share of the variance of the ranks that the predictions explain. It may be below 0.
     """
     from sklearn.model_selection import GroupKFold, KFold, cross_val_predict
 
@@ -301,5 +302,5 @@ def _as_column(values: pd.Series) -> Array:
     if _is_number(values):
         return values.to_numpy(dtype=float, na_value=np.nan)
     counts = values.value_counts()
-    rank = {level: min(place, _MAX_LEVELS) for place, level in enumerate(counts.index)}
+    rank = {level: min(position, _MAX_LEVELS) for position, level in enumerate(counts.index)}
     return values.astype(object).map(rank).to_numpy(dtype=float)

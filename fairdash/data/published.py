@@ -6,17 +6,17 @@ and the five identifying columns are left out.
 
 **Motor**: 100,021 French third-party policies of 2009 and 2010, from a pricing game of 2015 of the French
 Institute of Actuaries: ``pg15training`` in the R package CASdatasets (C. Dutang, A. Charpentier). The paper
-states 36,311 rows and 15 attributes. These are the numbers of rows and attributes in another table of the
-game, ``pg15pricing`` in the same package, which has the same attributes and no claims. The costs that the
-paper predicts exist only in ``pg15training``, so results of fairdash may differ from the results in the
-paper. The package's manual describes the columns (``pricingame``).
+states 36,311 rows and 15 attributes. Another table of the game, ``pg15pricing`` in the same package, has
+these numbers of rows and attributes. It has the same attributes and no claims. The costs that the paper
+predicts exist only in ``pg15training``. The results of fairdash may therefore differ from those in the paper.
+The package's manual describes the columns (``pricingame``).
 
 **Census**: American Community Survey 2015, five-year estimates, US Census Bureau; tables on Kaggle ("US
 Census Demographic Data", M. Neutrino). Kaggle requires a login, so users must download the files themselves.
 The paper predicts "the percentage of children below the poverty line" by tract, and its sensitive attribute
 is "the percentage of the women in the census tract". The authors' notebook leaves out incomplete rows and the
-columns below, and encodes the states as 0 and 1: 82 inputs with the 52 states of the whole file. fairdash
-prepares both files in the same way.
+columns below, and encodes the states as 0 and 1. With the 52 states of the whole file, there are 82 inputs.
+fairdash prepares both files in the same way.
 
 ``catalogue.toml`` lists the sources of the files and the names of their columns.
 """
@@ -37,8 +37,7 @@ from fairdash.data.fetch import DownloadProgress
 from fairdash.data.simulated import PREMIUM, glm_premiums
 
 CRIME_TARGET, CRIME_SENSITIVE = "ViolentCrimesPerPop", "racepctblack"
-#: Columns that describe no property of a community: names, numbers, and the cross-validation folds of the
-#: publisher.
+#: Columns that do not describe a community: its name and number, and the publisher's cross-validation folds.
 COMMUNITIES = ("state", "county", "community", "communityname", "fold")
 
 N_POLICIES = 100_021
@@ -46,8 +45,8 @@ DAYS_IN_A_YEAR = 365
 MOTOR_SENSITIVE, EXPOSURE, SUBREGION = "Age", "Years", "SubGroup2"
 #: Outcomes of the insured year. They become known only after this year, so they can't be features.
 CLAIMS = ("Numtppd", "Numtpbi", "Indtppd", "Indtpbi")
-#: Map from the options of `target` to the name of the target and the published column. The option "cost" uses
-#: this column unchanged, and the other options divide the column by the insured years.
+#: Name of the target and name of the published column for each option of `target`. The option "cost" uses
+#: this column unchanged, and the other options divide it by the insured years.
 MOTOR_TARGETS = {
     "cost": ("Indtppd", "Indtppd"),
     "frequency": ("ClaimsPerYear", "Numtppd"),
@@ -57,8 +56,8 @@ MOTOR_TARGETS = {
 CENSUS_TARGET, CENSUS_SENSITIVE = "ChildPoverty", "WomenShare"
 #: Columns that only identify a row.
 PLACES = ("CensusTract", "CensusId", "County")
-#: Columns that can't be features: Poverty is almost the target, and Men and Women determine the sensitive
-#: column.
+#: Columns that can't be features, because Poverty is almost the target, and Men and Women determine the
+#: sensitive column.
 TELLTALES = ("Poverty", "Men", "Women")
 
 
@@ -71,8 +70,8 @@ def crime(*, sparse: Literal["drop", "keep"] = "drop", progress: DownloadProgres
     Parameters
     ----------
     sparse
-        "drop": the 22 columns in which more than half of the cells are missing are left out; most of them are
-        about the police. "keep": these columns are features, with their missing cells.
+        "drop" leaves out the 22 columns in which more than half of the cells are missing. Most of these
+        columns are about the police. "keep" uses these columns as features, with their missing cells.
     progress
         Function that receives the number of bytes downloaded and expected.
 
@@ -114,13 +113,13 @@ def crime(*, sparse: Literal["drop", "keep"] = "drop", progress: DownloadProgres
     notes.append(
         f"Missing cells in features: {missing.sum():,}, in {(missing > 0).sum()} of {len(missing)} columns."
     )
-    used = [*features.columns, CRIME_SENSITIVE, CRIME_TARGET]
+    needed_columns = [*features.columns, CRIME_SENSITIVE, CRIME_TARGET]
     return entry.dataset(
         features=features.astype(float),
         target=frame[CRIME_TARGET].astype(float),
         sensitive=frame[[CRIME_SENSITIVE]].astype(float),
-        units=dict.fromkeys(used, "scaled to 0–1"),
-        meanings={column: meanings[column] for column in used if column in meanings},
+        units=dict.fromkeys(needed_columns, "scaled to 0–1"),
+        meanings={column: meanings[column] for column in needed_columns if column in meanings},
         notes=tuple(notes),
     )
 
@@ -133,7 +132,7 @@ def motor(
     random_state: int = 0,
     progress: DownloadProgress | None = None,
 ) -> Dataset:
-    r"""Load the French motor policies; the sensitive column is the driver's age in years.
+    r"""Load the French motor policies. The sensitive column is the driver's age in years.
 
     fairdash looks for the file in ``$FAIRDASH_DATA/motor`` and then in the user's cache, downloads a missing
     file from the publisher, and checks the SHA-256 of the file.
@@ -153,7 +152,7 @@ def motor(
         weights. This target is the pure premium, for which the Tweedie deviance is suitable.
     subregion
         "drop": the subregion is left out, because its 471 levels would be 471 inputs. Each subregion has a
-        different density, so the feature density has the same information. "keep": the subregion is a
+        different density, so the feature density contains the same information. "keep": the subregion is a
         feature.
     n
         Number of policies; by default all policies. A smaller number is drawn at random without replacement,
@@ -183,9 +182,9 @@ def motor(
         "2 columns left out: the policy number, and the year, because a price is for a future year.",
         f"{len(CLAIMS)} columns on claims are no features, as they are known only at the end of the year.",
     ]
-    left_out = ["PolNum", "CalYear", "Exppdays", *CLAIMS, MOTOR_SENSITIVE]
+    excluded_columns = ["PolNum", "CalYear", "Exppdays", *CLAIMS, MOTOR_SENSITIVE]
     if subregion == "drop":
-        left_out.append(SUBREGION)
+        excluded_columns.append(SUBREGION)
         notes.append("The subregion is left out. The density of its inhabitants is a feature.")
     n_duplicates = int(policies["PolNum"].duplicated().sum())
     notes.append(
@@ -201,12 +200,12 @@ def motor(
     years = (policies["Exppdays"] / DAYS_IN_A_YEAR).rename(EXPOSURE)
     amount = policies[source].astype(float)
     by_year = target != "cost"
-    what = "claim" if source == "Numtppd" else "cost"
-    notes.append(f"{(amount == 0).mean():.0%} of the policies have no {what}.")
+    unit = "claim" if source == "Numtppd" else "cost"
+    notes.append(f"{(amount == 0).mean():.0%} of the policies have no {unit}.")
     if by_year:
         notes.append("Policies are weighted by their insured years.")
     return entry.dataset(
-        features=policies.drop(columns=left_out),
+        features=policies.drop(columns=excluded_columns),
         target=(amount / years if by_year else amount).rename(name),
         sensitive=policies[[MOTOR_SENSITIVE]].astype(float),
         weight=years if by_year else None,
@@ -279,7 +278,7 @@ def census_county() -> Dataset:
         The file is missing or differs from the published file; the error explains how to provide the file.
     """
     return parse_census(
-        *CATALOGUE["census_county"].contents().values(), dataset_id="census_county", of="counties"
+        *CATALOGUE["census_county"].contents().values(), dataset_id="census_county", areas="counties"
     )
 
 
@@ -299,10 +298,10 @@ def census() -> Dataset:
     DownloadError
         The file is missing or differs from the published file; the error explains how to provide the file.
     """
-    return parse_census(*CATALOGUE["census"].contents().values(), dataset_id="census", of="tracts")
+    return parse_census(*CATALOGUE["census"].contents().values(), dataset_id="census", areas="tracts")
 
 
-def parse_census(content: bytes, *, dataset_id: str, of: str) -> Dataset:
+def parse_census(content: bytes, *, dataset_id: str, areas: str) -> Dataset:
     """Read a census file by county or by tract, and give its columns the roles of the paper.
 
     Parameters
@@ -311,21 +310,21 @@ def parse_census(content: bytes, *, dataset_id: str, of: str) -> Dataset:
         Content of the file.
     dataset_id
         Id in the catalogue.
-    of
+    areas
         Word for the rows, in the plural, such as "counties".
     """
     table = pd.read_csv(io.BytesIO(content))
     frame = table.dropna().reset_index(drop=True)
-    left_out = [column for column in PLACES if column in frame]
-    features = frame.drop(columns=[*left_out, *TELLTALES, CENSUS_TARGET])
+    places = [column for column in PLACES if column in frame]
+    features = frame.drop(columns=[*places, *TELLTALES, CENSUS_TARGET])
     features["State"] = features["State"].astype(pd.CategoricalDtype(sorted(features["State"].unique())))
     return CATALOGUE[dataset_id].dataset(
         features=features,
         target=frame[CENSUS_TARGET].astype(float),
         sensitive=(frame["Women"] / frame["TotalPop"]).rename(CENSUS_SENSITIVE).to_frame(),
         notes=(
-            f"{len(table) - len(frame):,} of {len(table):,} {of} left out, because a cell is missing.",
-            f"{len(left_out)} columns left out, as they only name or number a row ({', '.join(left_out)}).",
+            f"{len(table) - len(frame):,} of {len(table):,} {areas} left out, because a cell is missing.",
+            f"{len(places)} columns left out, as they only name or number a row ({', '.join(places)}).",
             "Poverty is left out, because it is nearly the target. Men and Women are left out, because they "
             "define the sensitive column (Women / TotalPop).",
         ),

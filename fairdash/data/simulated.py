@@ -4,9 +4,9 @@
 "Fairness-Aware Neural Rényi Minimization for Continuous Features", section "Synthetic scenario"). The surface
 is a parabola in age, so surface and age are dependent but not linearly correlated.
 
-**Motor portfolio**: its premiums are an existing price that can be audited. They come from a typical tariff:
-a Poisson GLM (log link, weighted by exposure) predicts claims from the rating factors, and each claim costs
-the mean cost of a claim. The tariff does not use the driver's age. The policies are from
+**Motor portfolio**: its premiums are an existing price that can be audited. They come from a typical tariff.
+A Poisson GLM (log link, weighted by exposure) predicts claims from the rating factors, and the prediction is
+multiplied by the mean cost of a claim. The tariff does not use the driver's age. The policies are from
 :func:`fairdash.data.published.motor`, or simulated.
 """
 
@@ -24,7 +24,8 @@ from fairdash.data.dataset import Dataset
 Array = NDArray[np.float64]
 
 PREMIUM, COST, EXPOSURE, AGE = "Premium", "CostPerYear", "Years", "Age"
-#: With 5,000 rows, the test set (a fifth) has 1,000 rows, so that each of 50 quantile groups has 20 rows.
+#: With 5,000 rows, the test set has 1,000 rows (a fifth), and each of 50 quantile groups has 20 of these
+#: rows.
 N_HOUSEHOLDS = 5_000
 N_DRIVERS = 20_000
 
@@ -55,7 +56,7 @@ def household(
         Seed of the random draws. The draws do not depend on the other options.
     spread
         Meaning of the second parameter of N(40, 5) and N(30, 10), which the paper does not state. If the
-        parameter is a standard deviation, the mean cost is 224 €, which fits the paper's figures; if it is a
+        parameter is a standard deviation, the mean cost is 224 €, which fits the paper's figures. If it is a
         variance, the mean cost is 220 €.
     rooms
         Maximum number of rooms: 4 as in the paper's formula, or 5, with which the mean cost is 246 €.
@@ -95,11 +96,11 @@ def household(
 
 
 def portfolio(*, n: int = N_DRIVERS, random_state: int = 0) -> Dataset:
-    """Simulate motor policies with the premiums of a GLM; the sensitive column is the driver's age.
+    """Simulate motor policies with the premiums of a GLM. The sensitive column is the driver's age.
 
     As in a real portfolio, most policies cover part of a year and have no claim. Young and very old drivers
-    have more claims. The bonus-malus depends on age, so a tariff that does not use the age still depends on
-    age.
+    have more claims. The bonus-malus class depends on age, so the premiums depend on age even if the tariff
+    does not use age.
 
     Parameters
     ----------
@@ -121,8 +122,8 @@ def portfolio(*, n: int = N_DRIVERS, random_state: int = 0) -> Dataset:
     density = np.round(np.exp(rng.normal(5.0, 1.3, n)), 1)
     region = rng.choice(["North", "East", "South", "West"], n, p=[0.3, 0.2, 0.25, 0.25])
     risk = 0.9 * np.exp(-(age - 18) / 8) + 0.35 * np.clip((age - 72) / 13, 0, 1)
-    # The bonus-malus rises with the risk. It falls with age, because older drivers have more years without a
-    # claim.
+    # The bonus-malus class rises with the risk and falls with age, because older drivers have more years
+    # without a claim.
     bonus = np.clip(np.round((45 - 1.8 * (age - 18) + 25 * risk + rng.normal(0, 18, n)) / 5) * 5, -50, 100)
     rate = np.exp(-2.35 + risk + 0.006 * bonus + 0.03 * (power - 5) + 0.09 * (np.log(density) - 5))
     claims = rng.poisson(rate * years)
@@ -172,7 +173,7 @@ def _design(features: pd.DataFrame) -> Array:
         if pd.api.types.is_numeric_dtype(column):
             x = column.to_numpy(dtype=float)
             x = (x - x.mean()) / (x.std() or 1.0)
-            # If a column has few distinct values, quartiles may be equal or at an end of the range; such
+            # If a column has few distinct values, quartiles may be equal or at an end of the range. Such
             # knots are left out.
             bends = np.unique(np.quantile(x, [0.25, 0.5, 0.75]))
             columns += [x, *(np.maximum(x - bend, 0) for bend in bends if x.min() < bend < x.max())]

@@ -1,4 +1,4 @@
-"""Descriptions from which a data set can be loaded again. They are short, and stored as JSON.
+"""Recipes from which data sets can be loaded again. They are short, and are stored as JSON.
 
 >>> source = CatalogueSource(dataset="household", options={"n": 200})
 >>> DatasetSource.from_json(source.to_json()) == source
@@ -27,7 +27,7 @@ from fairdash.errors import FairdashError, Fix, ReadingError, StorageError
 from fairdash.storage import LOCAL, check_owner, data_folder, sha256, write_whole
 from fairdash.tables.readers.report import ReadingOptions
 from fairdash.tables.roles import Roles
-from fairdash.utils.memory import beyond, is_out_of_memory, limited_memory
+from fairdash.utils.memory import is_out_of_memory, is_over_limit, limited_memory
 from fairdash.utils.records import from_plain, to_plain
 from fairdash.utils.registry import get_entry
 
@@ -39,14 +39,14 @@ _ID = re.compile(r"[0-9a-f]{16}")
 
 @dataclass(frozen=True, kw_only=True)
 class DatasetSource(ABC):
-    """Recipe: a description from which all machines with the same files load the same data set.
+    """Recipe of a data set, from which all machines with the same files load the same data.
 
     Parameters
     ----------
     roles
         Roles of the columns; None for the roles that the data set itself defines.
     drop_missing
-        Whether rows with a missing target or sensitive value may be left out. This has no effect if `roles`
+        True if rows with a missing target or sensitive value may be left out. This has no effect if `roles`
         is None.
     fixes
         Fixes that the user has accepted (see :class:`~fairdash.errors.Fix`).
@@ -78,15 +78,15 @@ class DatasetSource(ABC):
         """Return the recipe as JSON. Equal recipes give the same text."""
         values = to_plain(self, own_way=False)
         values["mends"] = values.pop("fixes")
-        content = {"fairdash_source": 1, "kind": self.kind, **_without_newer(values)}
+        content = {"fairdash_source": 1, "kind": self.kind, **_without_newer_fields(values)}
         for part in ("roles", "reading"):
             if content.get(part) is not None:
-                content[part] = _without_newer(content[part])
+                content[part] = _without_newer_fields(content[part])
         return json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
     @property
     def id(self) -> str:
-        """Id of the recipe for the address of a page: 16 hex digits."""
+        """Id of the recipe (16 hex digits), for the address of a page."""
         return _id_of(self.to_json().encode())
 
     @staticmethod
@@ -114,16 +114,16 @@ class DatasetSource(ABC):
             raise _damaged() from None
 
 
-#: Options that are left out of the text if they are empty. Recipes from versions without these options thus
-#: keep their ids.
-_NEWER = frozenset(
+#: Options that the JSON omits if they are empty. Recipes from versions without these options thus keep their
+#: ids.
+_NEWER_FIELDS = frozenset(
     "weight prediction row_id group time rate mends names sheet number_names header_row keep_below"
     " also_missing one_spelling made_from".split()
 )
 
 
-def _without_newer(values: Mapping[str, object]) -> dict[str, Any]:
-    return {key: value for key, value in values.items() if value or key not in _NEWER}
+def _without_newer_fields(values: Mapping[str, object]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if value or key not in _NEWER_FIELDS}
 
 
 def _damaged(which: str = "") -> StorageError:
@@ -167,7 +167,7 @@ class CatalogueSource(DatasetSource):
         """Name of the data set in the catalogue."""
         return CATALOGUE[self.dataset].title
 
-    def table(self, *, owner: str | None = None) -> pd.DataFrame:  # noqa: ARG002 - it is nobody's
+    def table(self, *, owner: str | None = None) -> pd.DataFrame:  # noqa: ARG002 - the data are public
         """Return all columns of the data set."""
         return load_dataset(self.dataset, progress=None, **self.options).table()
 
@@ -175,7 +175,7 @@ class CatalogueSource(DatasetSource):
         self,
         *,
         progress: DownloadProgress | None = None,
-        owner: str | None = None,  # noqa: ARG002 - it is nobody's
+        owner: str | None = None,  # noqa: ARG002 - the data are public
     ) -> Dataset:
         """Simulate or download the data set, and apply the selected roles.
 
@@ -222,8 +222,8 @@ class UploadSource(DatasetSource):
     drop_missing, fixes, names
         See :class:`DatasetSource`.
     made_from
-        For a table that a run has created: the id of the run, and the hash of the file on which the run was
-        trained. If the run or this file is deleted, the table is also deleted.
+        Id of the run that has created the table, and hash of the file on which this run was trained. If the
+        run or this file is deleted, the table is deleted too.
 
     Raises
     ------
@@ -254,7 +254,7 @@ class UploadSource(DatasetSource):
     def load(
         self,
         *,
-        progress: DownloadProgress | None = None,  # noqa: ARG002 - nothing is fetched
+        progress: DownloadProgress | None = None,  # noqa: ARG002 - nothing is downloaded
         owner: str | None = None,
     ) -> Dataset:
         """Apply the roles to the table in the file. Each process caches this table.
@@ -302,7 +302,7 @@ def save_source(source: DatasetSource, *, owner: str = LOCAL) -> str:
         The folder can't be written.
     """
     path, content = sources_folder(owner) / f"{source.id}.json", source.to_json().encode()
-    # A recipe that is already stored is not written again, so that no error is raised in a read-only folder.
+    # A stored recipe is not written again, because writing would fail in a read-only folder.
     if not (path.is_file() and path.read_bytes() == content):
         write_whole(path, content)
     return source.id
@@ -316,7 +316,7 @@ def load_source(source_id: str, *, owner: str = LOCAL) -> DatasetSource:
     StorageError
         No recipe has this id, or the recipe is damaged.
     """
-    # The id comes from the address of a page. If it has only hex digits, the path can't leave the folder.
+    # The id comes from the address of a page. With hex digits alone, the path can't leave the folder.
     if _ID.fullmatch(source_id):
         path = sources_folder(owner) / f"{source_id}.json"
         if path.is_file():
@@ -326,7 +326,7 @@ def load_source(source_id: str, *, owner: str = LOCAL) -> DatasetSource:
             except (StorageError, UnicodeDecodeError):
                 raise _damaged(source_id) from None
             if _id_of(content) != source_id:
-                # The recipe is valid, but has another id.
+                # The recipe is valid, but its id differs from the name of the file.
                 raise _damaged(source_id)
             return source
     raise StorageError.of(
@@ -335,7 +335,7 @@ def load_source(source_id: str, *, owner: str = LOCAL) -> DatasetSource:
 
 
 @contextmanager
-def bounded() -> Iterator[None]:
+def limit_memory_of_tables() -> Iterator[None]:
     """Limit the memory for reading tables in this context.
 
     Raises
@@ -352,6 +352,6 @@ def bounded() -> Iterator[None]:
         if not is_out_of_memory(error):
             raise
         raise ReadingError.of(
-            f"reading the table takes more {beyond()}",
+            f"reading the table takes more {is_over_limit()}",
             "Take a sample of the rows, leave columns out, or set FAIRDASH_MEMORY to more (in GB).",
         ) from None

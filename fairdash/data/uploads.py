@@ -1,4 +1,4 @@
-"""Storage of uploaded files; the name of a stored file is the hash of its content.
+"""Storage of uploaded files under the hash of their content.
 
 A stored file is still available after a reload in the browser, and worker processes can read it. A file that
 is uploaded twice is stored once. The files contain personal data, so only the operating-system user that runs
@@ -33,8 +33,8 @@ from fairdash.tables.readers.report import ReadingOptions, ReadingReport
 DEFAULT_DAYS = 30
 
 #: Maximum number of tables that a process keeps in memory.
-TABLES_KEPT = 4
-#: pandas 3 and later copy the data of a shallow copy when it is first changed.
+MAX_CACHED_TABLES = 4
+#: From version 3, pandas copies the data of a shallow copy when the copy is first changed.
 _COPIES_ON_WRITE = int(pd.__version__.partition(".")[0]) >= 3
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -98,21 +98,21 @@ def keep_upload(
     # The description is written before the file, so that a stored file always has a retention period.
     _describe(path, owner, name, keep_days, datetime.now(UTC))
     write_whole(path, content)
-    return _described(path, owner)
+    return _read_description(path, owner)
 
 
 def set_retention(digest: str, keep_days: int | None, *, owner: str = LOCAL) -> None:
-    """Change the retention period of a file: the number of days from its upload to its deletion.
+    """Change the retention period of a file, which is the number of days from its upload to its deletion.
 
     Raises
     ------
     StorageError
         The file is no longer stored, or the folder can't be written.
     """
-    check_kept(digest, owner=owner)
+    check_stored(digest, owner=owner)
     path = _path(digest)
-    known = _described(path, owner)
-    _describe(path, owner, known.name, keep_days, known.kept_at)
+    upload = _read_description(path, owner)
+    _describe(path, owner, upload.name, keep_days, upload.kept_at)
 
 
 def list_uploads(*, owner: str | None = LOCAL) -> tuple[Upload, ...]:
@@ -120,18 +120,18 @@ def list_uploads(*, owner: str | None = LOCAL) -> tuple[Upload, ...]:
     folder = _folder()
     uploads = []
     for path in folder.glob("*.upload") if folder.is_dir() else ():
-        owners = holders_of(path.stem)
-        uploads += [_described(path, each) for each in owners if owner in (each, None)]
+        owners = owners_of(path.stem)
+        uploads += [_read_description(path, name) for name in owners if owner in (name, None)]
     return tuple(sorted(uploads, key=lambda upload: upload.kept_at, reverse=True))
 
 
-def holders_of(digest: str) -> frozenset[str]:
-    """Return the owners of a stored file; the result is empty if the file is not stored."""
+def owners_of(digest: str) -> frozenset[str]:
+    """Return the owners of a stored file. The result is empty if the file is not stored."""
     path = _path(digest)
     if not path.is_file():
         return frozenset()
-    owners = {each.stem.partition(".")[2] or LOCAL for each in path.parent.glob(f"{digest}*.json")}
-    # The file of a signed-in user always has a description. Without any description, the file is local.
+    owners = {file.stem.partition(".")[2] or LOCAL for file in path.parent.glob(f"{digest}*.json")}
+    # The file of a signed-in user always has a description. A file without a description has the local owner.
     return frozenset(owners or {LOCAL})
 
 
@@ -147,7 +147,7 @@ def read_upload(digest: str) -> bytes:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise no_longer_kept() from error
+        raise deleted_file_error() from error
     if sha256(content) != digest:
         raise StorageError.of("the stored file is damaged", "Upload it again.")
     return content
@@ -178,30 +178,30 @@ def table_of_upload(
         The file can't be read (see :func:`~fairdash.tables.readers.reading.read_table`).
     """
     try:
-        # This check precedes the reading, because the file of another owner must not be read.
-        check_kept(digest, owner=owner)
+        # The owner is checked before the file is read, because the file of another owner must not be read.
+        check_stored(digest, owner=owner)
         frame, report = _table(digest, options)
         # Another process may have deleted the file while it was read.
-        check_kept(digest, owner=owner)
+        check_stored(digest, owner=owner)
     except StorageError:
-        forget_tables()
+        clear_cached_tables()
         raise
     return frame.copy(deep=not _COPIES_ON_WRITE), replace(report, name=name)
 
 
-@lru_cache(maxsize=TABLES_KEPT)
+@lru_cache(maxsize=MAX_CACHED_TABLES)
 def _table(digest: str, options: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport]:
     frame, report = read_content(read_upload(digest), options)
     report.lines.flags.writeable = False
     return frame, report
 
 
-def forget_tables() -> None:
+def clear_cached_tables() -> None:
     """Remove all cached tables from the memory of this process."""
     _table.cache_clear()
 
 
-def check_kept(digest: str, *, owner: str | None = None) -> None:
+def check_stored(digest: str, *, owner: str | None = None) -> None:
     """Raise an error if a file is no longer stored, even if its table is still in memory.
 
     Parameters
@@ -214,15 +214,15 @@ def check_kept(digest: str, *, owner: str | None = None) -> None:
     StorageError
         The file is not stored, or belongs to another owner.
     """
-    if not (_path(digest).is_file() if owner is None else owner in holders_of(digest)):
-        raise no_longer_kept()
+    if not (_path(digest).is_file() if owner is None else owner in owners_of(digest)):
+        raise deleted_file_error()
 
 
 def delete_upload(digest: str, *, owner: str | None = None) -> None:
-    """Delete a file for one owner or, by default, for all owners; a file that is not stored is ignored.
+    """Delete a file for one owner or, by default, for all owners. Ignore a file that is not stored.
 
     This function does not delete runs that used the file; see
-    :func:`fairdash.runs.deletion.delete_made_from`.
+    :func:`fairdash.runs.deletion.delete_file_and_derived`.
 
     Raises
     ------
@@ -230,16 +230,16 @@ def delete_upload(digest: str, *, owner: str | None = None) -> None:
         The folder can't be written.
     """
     path = _path(digest)
-    forget_tables()
-    owners = holders_of(digest)
+    clear_cached_tables()
+    owners = owners_of(digest)
     owners_to_remove = owners if owner is None else owners & {owner}
     try:
         if owners_to_remove == owners:
             for part in _unfinished_files(path):
                 part.unlink(missing_ok=True)
             path.unlink(missing_ok=True)
-        for each in owners_to_remove or {owner or LOCAL}:
-            _description(path, each).unlink(missing_ok=True)
+        for name in owners_to_remove or {owner or LOCAL}:
+            _description(path, name).unlink(missing_ok=True)
     except OSError as error:
         raise StorageError.of(
             f"the file can't be deleted ({error.strerror})", f"Delete it in the folder {path.parent}."
@@ -258,9 +258,9 @@ def delete_expired(*, now: datetime | None = None, delete: Callable[..., object]
     """
     current = datetime.now(UTC) if now is None else now
     expired = [
-        each
-        for each in list_uploads(owner=None)
-        if each.keep_until is not None and each.keep_until <= current
+        upload
+        for upload in list_uploads(owner=None)
+        if upload.keep_until is not None and upload.keep_until <= current
     ]
     for upload in expired:
         delete(upload.sha256, owner=upload.owner)
@@ -280,7 +280,7 @@ def check_sha256(digest: str) -> str:
     return digest
 
 
-def no_longer_kept() -> StorageError:
+def deleted_file_error() -> StorageError:
     """Return the error for a file that is no longer stored."""
     return StorageError.of("the uploaded file is not stored here any more", "Upload it again.")
 
@@ -312,7 +312,7 @@ def _path(digest: str) -> Path:
     return _folder() / f"{digest}.upload"
 
 
-def _described(path: Path, owner: str) -> Upload:
+def _read_description(path: Path, owner: str) -> Upload:
     status = path.stat()
     kept_at = datetime.fromtimestamp(status.st_mtime, UTC)
     try:

@@ -16,7 +16,7 @@ from fairdash.dependence.registry import REGISTRY
 from fairdash.errors import OptionError, Problem
 from fairdash.utils.classes import class_columns, holds_text
 from fairdash.utils.registry import get_entry
-from fairdash.utils.rounding import precision, settled, varies
+from fairdash.utils.rounding import precision, restore_ties, varies
 
 Array = NDArray[np.float64]
 
@@ -266,11 +266,11 @@ class Pairs:
             hint = "Give the same number of values for u and for v, at least one."
             raise _error("v", "u and v have different numbers of rows", hint)
         weight = _weights(sample_weight, a.shape)
-        a = settled(a, weight, eps=precision(u))
+        a = restore_ties(a, weight, eps=precision(u))
         if b.ndim == 2:
-            b = settled(b, weight, eps=precision(v))
+            b = restore_ties(b, weight, eps=precision(v))
         else:
-            b = np.moveaxis(settled(np.moveaxis(b, 2, 0), weight, eps=precision(v)), 0, 2)
+            b = np.moveaxis(restore_ties(np.moveaxis(b, 2, 0), weight, eps=precision(v)), 0, 2)
         if measure is not None:
             _refuse(measure, a, b, n_classes=b.shape[2] if are_classes and b.ndim == 3 else 0)
         return cls(a, b, weight, as_groups(groups, a.shape[1]))
@@ -280,11 +280,11 @@ class Pairs:
         groups = None if self.groups is None else as_groups(self.groups[index], len(index))
         return replace(self._selected(index), groups=groups)
 
-    def counted(self) -> Pairs:
+    def drop_zero_weights(self) -> Pairs:
         """Drop rows whose weight is 0 in every pair; the remaining groups keep their numbers."""
-        if self.weight is None or (counted := (self.weight > 0).any(axis=0)).all():
+        if self.weight is None or (has_weight := (self.weight > 0).any(axis=0)).all():
             return self
-        return self._selected(np.flatnonzero(counted))
+        return self._selected(np.flatnonzero(has_weight))
 
     def _selected(self, index: Index) -> Pairs:
         weight = None if self.weight is None else self.weight[:, index]
@@ -317,8 +317,8 @@ class Estimator:
 
     def values(self, pairs: Pairs) -> Array:
         """Return the measure of each pair, (K,)."""
-        pairs = pairs.counted()
-        return self._applied(pairs, np.zeros(len(pairs.u)))
+        pairs = pairs.drop_zero_weights()
+        return self._compute(pairs, np.zeros(len(pairs.u)))
 
     def null(self, pairs: Pairs, permutations: Index) -> Array:
         """Return the measure of u and each permutation (B, n) of v: (1, K, B), or (2, K, B) with weights.
@@ -340,23 +340,23 @@ class Estimator:
         """
         weight, result = pairs.weight, np.zeros((len(pairs.u), len(permutations)))
         accepted = keywords(self.measure.load())
-        way: dict[str, Any] = {}
+        options: dict[str, Any] = {}
         if weight is None:
-            is_short = "permutations" in accepted and _keep_margin(permutations, pairs.groups)
+            is_short = "permutations" in accepted and _are_permutations(permutations, pairs.groups)
         else:
             is_short = "weight_moves" in accepted and bool((weight > 0).all())
-            way["weight_moves"] = weight_moves
+            options["weight_moves"] = weight_moves
         if is_short:
-            return self._applied(pairs, result, permutations=permutations, **way)
+            return self._compute(pairs, result, permutations=permutations, **options)
         for row in range(len(pairs.u)):
-            fixed = np.broadcast_to(pairs.u[row], permutations.shape)
-            weights = None if weight is None else np.broadcast_to(weight[row], fixed.shape)
+            fixed_u = np.broadcast_to(pairs.u[row], permutations.shape)
+            weights = None if weight is None else np.broadcast_to(weight[row], fixed_u.shape)
             if weight is not None and weight_moves:
                 weights = weight[row][permutations]
-            result[row] = self.values(Pairs(fixed, pairs.v[row][permutations], weights, pairs.groups))
+            result[row] = self.values(Pairs(fixed_u, pairs.v[row][permutations], weights, pairs.groups))
         return result
 
-    def _applied(self, pairs: Pairs, result: Array, **arguments: Any) -> Array:
+    def _compute(self, pairs: Pairs, result: Array, **arguments: Any) -> Array:
         """Compute the measure of each pair in which both variables vary, in pieces that fit in memory."""
         entry, implementation = self.measure, self.measure.load()
         if pairs.weight is not None and not entry.accepts_weights:
@@ -366,20 +366,20 @@ class Estimator:
                 "Leave the weights out, or choose a measure that accepts weights.",
             )
         accepted = keywords(implementation)
-        known = accepted - _NO_OPTIONS
-        if unknown := sorted(set(self.options) - known):
-            hint = f"Its options are {', '.join(sorted(known))}." if known else "It has no options."
-            what = f"{entry.title} has no such option"
-            raise OptionError(*(Problem(what=what, hint=hint, column=name) for name in unknown))
+        supported = accepted - _NO_OPTIONS
+        if unknown := sorted(set(self.options) - supported):
+            hint = f"Its options are {', '.join(sorted(supported))}." if supported else "It has no options."
+            problem = f"{entry.title} has no such option"
+            raise OptionError(*(Problem(what=problem, hint=hint, column=name) for name in unknown))
         arguments |= self.options
         if entry.seeded:
             arguments["random_state"] = self.random_state
         if pairs.groups is not None and "groups" in accepted:
             arguments["groups"] = pairs.groups
-        varying = np.flatnonzero(pairs.varying())
+        varying_pairs = np.flatnonzero(pairs.varying())
         step = max(1, _PIECE // (pairs.u.shape[1] * entry.floats_per_row))
-        for start in range(0, len(varying), step):
-            rows = varying[start : start + step]
+        for start in range(0, len(varying_pairs), step):
+            rows = varying_pairs[start : start + step]
             weight = {} if pairs.weight is None else {"sample_weight": pairs.weight[rows]}
             result[rows] = implementation(pairs.u[rows], pairs.v[rows], **weight, **arguments)
         return result
@@ -391,7 +391,7 @@ def keywords(implementation: Callable[..., Any]) -> set[str]:
     return {parameter.name for parameter in parameters if parameter.kind is inspect.Parameter.KEYWORD_ONLY}
 
 
-def _keep_margin(permutations: Index, groups: Index | None) -> bool:
+def _are_permutations(permutations: Index, groups: Index | None) -> bool:
     """Return True if every order (B, n) contains each row once; orders of unequal groups may repeat rows."""
     n = permutations.shape[1]
     return groups is None or all(np.bincount(order, minlength=n).max() == 1 for order in permutations)
@@ -401,23 +401,23 @@ def _refuse(measure: Measure, u: Array, v: Array, *, n_classes: int) -> None:
     if v.ndim == 3 and not measure.multivariate:
         choices = ", ".join(entry.id for entry in REGISTRY.values() if entry.multivariate)
         one_column = "one class as 1 and the others as 0" if n_classes else "one column"
-        what = f"{measure.title} takes one sensitive column"
-        what += f", but {n_classes} classes need one column each" if n_classes else ""
-        raise _error("v", what, f"Give {one_column}, or choose {choices}.")
+        text = f"{measure.title} takes one sensitive column"
+        text += f", but {n_classes} classes need one column each" if n_classes else ""
+        raise _error("v", text, f"Give {one_column}, or choose {choices}.")
     if not measure.discrete:
         return
-    varying = Pairs(u, v).varying()
-    for pair in zip(u[varying], v[varying], strict=True):
+    varying_pairs = Pairs(u, v).varying()
+    for pair in zip(u[varying_pairs], v[varying_pairs], strict=True):
         counts = [len(np.unique(x, axis=0)) for x in pair]
         # With at most one combination of values per row, the rows may list a distribution, not a sample.
         has_few_cells = counts[0] * counts[1] <= len(pair[0])
         for name, x, distinct in zip("uv", pair, counts, strict=True):
             if not has_few_cells and distinct > max(len(x) / _ROWS_A_VALUE, 2):
-                what = (
+                text = (
                     f"This measure is for discrete variables, but {name} has {distinct:,} distinct values in "
                     f"{len(x):,} rows; for a continuous variable, the measure is 1 even under independence"
                 )
-                raise _error(name, what, "Choose hgr_spline, hgr_kde or hgr_nn, or group the values first.")
+                raise _error(name, text, "Choose hgr_spline, hgr_kde or hgr_nn, or group the values first.")
 
 
 def _weights(sample_weight: ArrayLike | None, shape: tuple[int, ...]) -> Array | None:
@@ -446,5 +446,5 @@ def _numbers(x: ArrayLike, name: str) -> Array:
     return numbers
 
 
-def _error(name: str, what: str, hint: str, count: int | None = None) -> OptionError:
-    return OptionError.of(what, hint, column=name, count=count)
+def _error(name: str, problem: str, hint: str, count: int | None = None) -> OptionError:
+    return OptionError.of(problem, hint, column=name, count=count)

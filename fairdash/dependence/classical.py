@@ -39,11 +39,11 @@ def mid_ranks(
     order = np.argsort(flat, axis=-1)
     ordered = np.take_along_axis(flat, order, axis=-1)
     if sample_weight is None:
-        ends = np.broadcast_to(np.arange(1.0, n + 1.0) / n, flat.shape)
+        cumulative = np.broadcast_to(np.arange(1.0, n + 1.0) / n, flat.shape)
     else:
         weight = np.broadcast_to(sample_weight, shape).reshape(-1, n)
-        ends = np.cumsum(np.take_along_axis(weight, order, axis=-1), axis=-1)
-        ends = ends / ends[:, -1:]
+        cumulative = np.cumsum(np.take_along_axis(weight, order, axis=-1), axis=-1)
+        cumulative = cumulative / cumulative[:, -1:]
     # `first` and `last` mark the first and the last row of each run of equal values.
     last = np.ones(flat.shape, dtype=bool)
     last[:, :-1] = ordered[:, 1:] != ordered[:, :-1]
@@ -52,9 +52,11 @@ def mid_ranks(
     index = np.broadcast_to(np.arange(n), flat.shape)
     run_start = np.maximum.accumulate(np.where(first, index, 0), axis=-1)
     run_end = np.minimum.accumulate(np.where(last, index, n - 1)[:, ::-1], axis=-1)[:, ::-1]
-    upper = np.take_along_axis(ends, run_end, axis=-1)
-    lower = np.where(run_start > 0, np.take_along_axis(ends, np.maximum(run_start - 1, 0), axis=-1), 0.0)
-    ranks = np.empty(ends.shape)
+    upper = np.take_along_axis(cumulative, run_end, axis=-1)
+    lower = np.where(
+        run_start > 0, np.take_along_axis(cumulative, np.maximum(run_start - 1, 0), axis=-1), 0.0
+    )
+    ranks = np.empty(cumulative.shape)
     np.put_along_axis(ranks, order, (lower + upper) / 2, axis=-1)
     return np.broadcast_to(ranks, shape) if ranks.size < x.size else ranks.reshape(shape)
 
@@ -232,6 +234,20 @@ def _neighbours_within(x: Array, radius: Array) -> Array:
     low = np.searchsorted(ordered, x - radius * (1 - 1e-12), side="left")
     high = np.searchsorted(ordered, x + radius * (1 - 1e-12), side="right")
     return (high - low).astype(np.float64)
+
+
+def symmetric_root(covariance: Array) -> Array:
+    """Return the symmetric square root (J, J) of a covariance matrix (J, J).
+
+    Draws times this root are the same on every processor. Any other root depends on the signs and the order
+    of eigenvectors, which are arbitrary, so the same seed would give other draws elsewhere.
+
+    >>> symmetric_root(np.array([[5.0, 4.0], [4.0, 5.0]])).round(12).tolist()
+    [[2.0, 1.0], [1.0, 2.0]]
+    """
+    size, vectors = np.linalg.eigh(covariance)
+    root: Array = (vectors * np.sqrt(np.maximum(size, 0.0))) @ vectors.T
+    return root
 
 
 def standardised(x: Array, sample_weight: Array | None = None) -> Array:

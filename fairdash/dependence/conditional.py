@@ -16,19 +16,19 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from fairdash.dependence.api import Pairs
-from fairdash.dependence.classical import standardised
+from fairdash.dependence.classical import standardised, symmetric_root
 from fairdash.dependence.conditional_means import (
     LEFT_OF_S,
     N_FOLDS,
     Given,
-    as_given,
-    determined,
+    determined_error,
     draw_folds,
     indicators,
     require_differences,
     ridge_out_of_fold,
     smooth_functions,
     spline_functions,
+    split_columns,
     trees_out_of_fold,
 )
 from fairdash.dependence.grouping import as_groups, group_rows
@@ -199,7 +199,7 @@ def assess_conditional_dependence(
         "Give a whole number of at least 19.",
     )
     checks.finish()
-    table, codes = as_given(given, len(np.asarray(u))), as_groups(groups, len(np.asarray(u)))
+    table, codes = split_columns(given, len(np.asarray(u))), as_groups(groups, len(np.asarray(u)))
     residuals = double_residuals(
         u,
         s,
@@ -289,7 +289,7 @@ def double_residuals(
     pair = Pairs.of(u, s, sample_weight, groups, single=True)
     a, weight, codes, n = pair.u, pair.weight, pair.groups, pair.u.shape[1]
     b = pair.v[0][:, None] if pair.v.ndim == 2 else pair.v[0]
-    table = given if isinstance(given, Given) else as_given(given, n)
+    table = given if isinstance(given, Given) else split_columns(given, n)
     rows = np.arange(n) if weight is None else np.flatnonzero(weight[0] > 0)
     sample_note = ""
     if regression == "trees" and len(rows) > TREE_ROWS:
@@ -313,17 +313,17 @@ def double_residuals(
     targets = np.column_stack([standardised(a[0][rows], mass), psi])
     folds = draw_folds(len(rows), None if codes is None else as_groups(codes[rows], len(rows)), random_state)
     if regression == "trees":
-        fitted = trees_out_of_fold(table, targets, mass, folds, random_state)
+        predicted_values = trees_out_of_fold(table, targets, mass, folds, random_state)
         method = "boosted trees"
     else:
         functions, penalty, method = spline_functions(table)
-        fitted = ridge_out_of_fold(functions, penalty, targets, mass, folds)
-    residuals = targets - fitted
+        predicted_values = ridge_out_of_fold(functions, penalty, targets, mass, folds)
+    residuals = targets - predicted_values
     spread = np.average(targets**2, axis=0, weights=mass) - np.average(targets, axis=0, weights=mass) ** 2
     share = np.average(residuals**2, axis=0, weights=mass) / np.where(spread > 0, spread, 1.0)
     usable = (share[1:] > LEFT_OF_S) & (spread[1:] > 0)
     if not (usable & smooth).any():
-        raise determined()
+        raise determined_error()
     scale = np.sqrt(np.average((a[0][rows] - np.average(a[0][rows], weights=mass)) ** 2, weights=mass))
     return DoubleResiduals(
         u=residuals[:, 0] * scale,
@@ -419,15 +419,14 @@ def _largest_statistic(
         products = np.add.reduceat(products[order], starts, axis=0)
     centred = products - products.mean(axis=0)
     size = np.sqrt((centred**2).sum(axis=0))
-    varying = size > _EQUAL * np.abs(products).max(initial=0.0)
+    varied = size > _EQUAL * np.abs(products).max(initial=0.0)
     t = np.zeros(products.shape[1])
-    t[varying] = np.abs(products[:, varying].sum(axis=0)) / size[varying]
-    if not varying.any():
+    t[varied] = np.abs(products[:, varied].sum(axis=0)) / size[varied]
+    if not varied.any():
         return t, 1.0
-    correlation = centred[:, varying].T @ centred[:, varying] / np.outer(size[varying], size[varying])
-    spread, axes = np.linalg.eigh(correlation)
-    drawn = rng_of(Stream.CONDITIONAL_DRAWS, random_state).standard_normal((n_draws, len(spread)))
-    largest = np.abs((drawn * np.sqrt(np.maximum(spread, 0.0))) @ axes.T).max(axis=1)
+    correlation = centred[:, varied].T @ centred[:, varied] / np.outer(size[varied], size[varied])
+    draws = rng_of(Stream.CONDITIONAL_DRAWS, random_state).standard_normal((n_draws, len(correlation)))
+    largest = np.abs(draws @ symmetric_root(correlation)).max(axis=1)
     n_reached = int(np.count_nonzero(largest >= t.max() - _EQUAL))
     return t, (1 + n_reached) / (1 + n_draws)
 
@@ -441,8 +440,8 @@ def _effect(parts: DoubleResiduals, weights: Array, groups: Index | None, random
     functions = np.concatenate([parts.psi, *(smooth * h[:, None] for h in weights.T)], axis=1)
     folds = draw_folds(len(parts.u), groups, random_state)
     target = (parts.u / np.sqrt(variance))[:, None]
-    fitted = ridge_out_of_fold(functions, np.ones(functions.shape[1]), target, parts.weight, folds)
-    error = np.average((target - fitted)[:, 0] ** 2, weights=parts.weight)
+    predicted_values = ridge_out_of_fold(functions, np.ones(functions.shape[1]), target, parts.weight, folds)
+    error = np.average((target - predicted_values)[:, 0] ** 2, weights=parts.weight)
     return float(np.sqrt(np.clip(1 - error, 0.0, 1.0)))
 
 

@@ -73,7 +73,7 @@ class Given:
         )
 
 
-def as_given(given: ArrayLike | pd.Series | pd.DataFrame, n: int) -> Given:
+def split_columns(given: ArrayLike | pd.Series | pd.DataFrame, n: int) -> Given:
     """Check C and split it into numeric columns and levels.
 
     Parameters
@@ -101,15 +101,15 @@ def as_given(given: ArrayLike | pd.Series | pd.DataFrame, n: int) -> Given:
         raise _error("The number of rows differs from that of u", f"Give {n:,} rows, like u.")
     numbers, levels = {}, {}
     for name, column in frame.items():
-        bad = int(column.isna().sum())
+        n_invalid = int(column.isna().sum())
         is_number = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
-        if is_number and not bad:
-            bad = int((~np.isfinite(column.to_numpy(dtype=np.float64))).sum())
-        if bad:
+        if is_number and not n_invalid:
+            n_invalid = int((~np.isfinite(column.to_numpy(dtype=np.float64))).sum())
+        if n_invalid:
             raise _error(
                 f"Values of “{name}” are missing or infinite",
                 "Leave those rows out, or fill them first.",
-                count=bad,
+                count=n_invalid,
             )
         if column.nunique() < 2:
             continue
@@ -131,7 +131,7 @@ def _codes_by_frequency(column: pd.Series) -> Index:
     return rank[codes]
 
 
-def along_normal_scores(x: Array, weight: Array | None = None, *, count: int = WIDTH) -> Array:
+def functions_of_normal_scores(x: Array, weight: Array | None = None, *, count: int = WIDTH) -> Array:
     """Return the smoothest functions of the normal scores of x, from smooth to rough; (n, P).
 
     The number of functions is at most `count` and smaller than the number of distinct values of x. Further
@@ -140,15 +140,15 @@ def along_normal_scores(x: Array, weight: Array | None = None, *, count: int = W
     both be biased in the tails. Normal scores stretch the tails and so avoid this bias.
     """
     scores = normal_scores(x, weight)
-    place = (scores - scores.min()) / (scores.max() - scores.min())
-    return splines(place, count=min(count, len(np.unique(x)) - 1))
+    position = (scores - scores.min()) / (scores.max() - scores.min())
+    return splines(position, count=min(count, len(np.unique(x)) - 1))
 
 
 def smooth_functions(x: Array, count: int) -> Array:
     """Return the smoothest functions of the ranks of x, at most `count` of them, with variance 1; (n, p)."""
-    one = basis(x[None])
-    table = one.tables[0][:, :count]
-    return table[one.position[0]][:, table.any(axis=0)]
+    functions = basis(x[None])
+    table = functions.tables[0][:, :count]
+    return table[functions.position[0]][:, table.any(axis=0)]
 
 
 def indicators(codes: Index) -> Array:
@@ -181,9 +181,9 @@ def spline_functions(given: Given, weight: Array | None = None) -> tuple[Array, 
     max_width = max(1, _MAX_FUNCTIONS // len(given.names))
     for name in given.names:
         if name in given.numbers:
-            table = along_normal_scores(given.numbers[name], weight, count=min(WIDTH, max_width))
-            place = np.arange(1.0, table.shape[1] + 1)
-            parts.append((table, place, np.where(place == 1, _MIN_PENALTY, place**4)))
+            table = functions_of_normal_scores(given.numbers[name], weight, count=min(WIDTH, max_width))
+            index = np.arange(1.0, table.shape[1] + 1)
+            parts.append((table, index, np.where(index == 1, _MIN_PENALTY, index**4)))
         else:
             table = indicators(given.levels[name])
             parts.append((table, np.ones(table.shape[1]), np.full(table.shape[1], _MIN_PENALTY)))
@@ -199,10 +199,10 @@ def spline_functions(given: Given, weight: Array | None = None) -> tuple[Array, 
             (a, at_a, _), (b, at_b, _) = parts[i], parts[j]
             a, b = a[:, : n_paired[i]], b[:, : n_paired[j]]
             product = (a[:, :, None] * b[:, None, :]).reshape(len(a), -1)
-            place = at_a[: n_paired[i], None] * at_b[None, : n_paired[j]]
+            index = at_a[: n_paired[i], None] * at_b[None, : n_paired[j]]
             varied = product.any(axis=0)
             tables.append(product[:, varied])
-            penalties.append((place**4).ravel()[varied])
+            penalties.append((index**4).ravel()[varied])
     description = "splines of ranks and means of levels"
     if pairs:
         description += ", with products of pairs" if n_functions <= _MAX_FUNCTIONS else ", added up"
@@ -275,8 +275,8 @@ def trees_out_of_fold(
     return np.column_stack(predictions)
 
 
-def _error(what: str, hint: str, count: int | None = None) -> OptionError:
-    return OptionError.of(what, hint, column="given", count=count)
+def _error(problem: str, hint: str, count: int | None = None) -> OptionError:
+    return OptionError.of(problem, hint, column="given", count=count)
 
 
 def require_differences(given: Given, s: Array, groups: Index | None = None) -> None:
@@ -299,7 +299,7 @@ def require_differences(given: Given, s: Array, groups: Index | None = None) -> 
             cells.append(crossed.astype(np.intp))
     ranks = mid_ranks(s.T).T
     if any(_is_constant_within(cell, ranks, groups) for cell in cells):
-        raise determined()
+        raise determined_error()
 
 
 def _is_constant_within(cell: Index, ranks: Array, groups: Index | None) -> bool:
@@ -312,11 +312,13 @@ def _is_constant_within(cell: Index, ranks: Array, groups: Index | None) -> bool
         return False
     paired = pd.DataFrame(ranks[frame.index])
     total = paired.var(ddof=0)
-    within = (paired - paired.groupby(frame["cell"].to_numpy()).transform("mean")).pow(2).sum() / pairs
-    return bool((total > 0).any() and (within <= LEFT_OF_S * total).all())
+    variance_share = (paired - paired.groupby(frame["cell"].to_numpy()).transform("mean")).pow(
+        2
+    ).sum() / pairs
+    return bool((total > 0).any() and (variance_share <= LEFT_OF_S * total).all())
 
 
-def determined() -> DeterminedError:
+def determined_error() -> DeterminedError:
     """Return the error that is raised if the given columns determine s."""
     return DeterminedError.of(
         "The given columns determine the sensitive one: rows with equal given values don't differ in it",

@@ -126,16 +126,16 @@ def pattern_hgr(shape: Pattern | str, *, noise: float) -> ExactHGR:
     if noise == 0:
         return ExactHGR(value=1.0, error=0.0)
     cells = w.reshape(_CELLS, _POINTS_PER_CELL).mean(axis=1)
-    fine = _second_singular_value(cells, noise, _SPACING, (_MIN_POINTS, _MAX_POINTS))
-    coarse = _second_singular_value(
+    fine_value = _second_singular_value(cells, noise, _SPACING, (_MIN_POINTS, _MAX_POINTS))
+    coarse_value = _second_singular_value(
         cells.reshape(-1, 2).mean(axis=1), noise, 2 * _SPACING, (_MIN_POINTS // 2, _MAX_POINTS // 2)
     )
-    return ExactHGR(value=fine, error=abs(fine - coarse))
+    return ExactHGR(value=fine_value, error=abs(fine_value - coarse_value))
 
 
-def _second_singular_value(w: np.ndarray, noise: float, spacing: float, among: tuple[int, int]) -> float:
+def _second_singular_value(w: np.ndarray, noise: float, spacing: float, n_points: tuple[int, int]) -> float:
     low, high = w[0] - _REACH * noise, w[-1] + _REACH * noise
-    points = int(np.clip(math.ceil((high - low) / (spacing * noise)), *among))
+    points = int(np.clip(math.ceil((high - low) / (spacing * noise)), *n_points))
     v = np.linspace(low, high, points)
     # For each cell of W, V has a normal distribution, whose probabilities on the grid sum to 1.
     density = np.exp(-0.5 * ((v - w[:, None]) / noise) ** 2)

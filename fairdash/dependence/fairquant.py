@@ -107,7 +107,7 @@ def quantile_groups(s: ArrayLike, n_quantiles: int = 50, *, sample_weight: Array
     OptionError
         Raised if ``n_quantiles`` is below 2.
     """
-    require_count(n_quantiles, column="n_quantiles", called="number of quantile groups", least=2)
+    require_count(n_quantiles, column="n_quantiles", called="number of quantile groups", lower_limit=2)
     values = np.asarray(s, dtype=np.float64)
     weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     n = values.shape[-1]

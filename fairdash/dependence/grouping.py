@@ -120,10 +120,10 @@ class Blocks:
         base = np.argsort(self.strata, kind="stable")
         source = np.empty_like(base)
         source[base] = np.lexsort((rng.random(len(base)), self.strata))
-        place = np.arange(len(self.order)) - np.repeat(self.starts, self.sizes)
+        position = np.arange(len(self.order)) - np.repeat(self.starts, self.sizes)
         start, size = (np.repeat(part[source], self.sizes) for part in (self.starts, self.sizes))
         index = np.empty_like(self.order)
-        index[self.order] = self.order[start + place % size]
+        index[self.order] = self.order[start + position % size]
         return index
 
     def _has_enough_orders(self) -> bool:
@@ -160,8 +160,8 @@ def group_rows(groups: Index, rng: np.random.Generator, *, at_most: int) -> Inde
         Maximum number of rows. The first group drawn is included regardless of its size.
     """
     sizes = np.bincount(groups)
-    drawn = rng.permutation(len(sizes))
-    selected = drawn[: max(1, int(np.searchsorted(np.cumsum(sizes[drawn]), at_most, side="right")))]
+    order = rng.permutation(len(sizes))
+    selected = order[: max(1, int(np.searchsorted(np.cumsum(sizes[order]), at_most, side="right")))]
     return np.flatnonzero(np.isin(groups, selected))
 
 
@@ -173,7 +173,7 @@ def half_of_groups(groups: Index, rng: np.random.Generator) -> Index:
     return np.flatnonzero(is_selected[groups])
 
 
-def by_rank(s: Array, order: Index, own: Array) -> Index:
+def exchange_by_rank(s: Array, order: Index, own_value: Array) -> Index:
     """Return a permutation (m,) of m rows, after which their values have the same order as s[order].
 
     Parameters
@@ -182,13 +182,13 @@ def by_rank(s: Array, order: Index, own: Array) -> Index:
         Values of s in all rows.
     order : (m,) array
         For each of the m rows, the number of the row from which it gets s.
-    own : (m,) array
+    own_value : (m,) array
         Values of s in the m rows. The permutation reassigns these values among the m rows, so that they have
         the same order as s[order].
     """
     order_now = np.empty(len(order), dtype=np.intp)
     # Equal values of s get random ranks, because ties are broken by the randomly drawn row numbers.
-    order_now[np.lexsort((order, s[order]))] = np.argsort(own, kind="stable")
+    order_now[np.lexsort((order, s[order]))] = np.argsort(own_value, kind="stable")
     return order_now
 
 
@@ -198,5 +198,5 @@ def draw_exchanges(groups: Index, s: Array, count: int, random_state: int | None
     return np.stack([blocks.draw(rng) for _ in range(count)])
 
 
-def _error(what: str, hint: str, count: int | None = None) -> OptionError:
-    return OptionError.of(what, hint, column="groups", count=count)
+def _error(problem: str, hint: str, count: int | None = None) -> OptionError:
+    return OptionError.of(problem, hint, column="groups", count=count)

@@ -109,11 +109,11 @@ def fitted_functions(
     networks = _Pair(rows, settings)
     # A fifth of the rows is reserved for early stopping, so that the displayed curves do not follow noise.
     stopping = neural.parts(len(u), settings.seed)[1][:1]
-    neural.train(networks, rows.weighing(1 - stopping), settings, held=rows.weighing(stopping))
+    neural.train(networks, rows.reweighted(1 - stopping), settings, stopping_rows=rows.reweighted(stopping))
     result = np.empty((2, len(u)))
     with torch.no_grad():
-        for out, net in zip(result, networks(rows), strict=True):
-            out[order[0]] = _standardised(net, rows.share)[0][0, 0].double().numpy()
+        for output_rows, net in zip(result, networks(rows), strict=True):
+            output_rows[order[0]] = _standardised(net, rows.share)[0][0, 0].double().numpy()
     return result[0], result[1]
 
 
@@ -178,19 +178,20 @@ def _cross_fit(rows: Rows, settings: Settings) -> Tensor:
     by_fold = rows.members(torch.arange(count).repeat_interleave(folds))
     training, stopping, scoring = (x.repeat(count, 1) for x in split)
     networks, learned = _Pair(by_fold, settings), by_fold.rows(training)
-    neural.train(networks, learned, settings, held=by_fold.chosen(stopping))
+    neural.train(networks, learned, settings, stopping_rows=by_fold.chosen(stopping))
     with torch.no_grad():
-        out = []
+        parts = []
         for net, x, x_learned in zip(
             (networks.f, networks.g), (by_fold.u, by_fold.v), (learned.u, learned.v), strict=True
         ):
             moments = _moments(net(x_learned), learned.share)
             scores = (net(x) - moments[0]) * moments[1] * scoring[:, None]
             # Each row is scored by the networks that were trained without the row's fold.
-            out.append(scores.view(count, folds, n).sum(dim=1).double())
+            parts.append(scores.view(count, folds, n).sum(dim=1).double())
         weight = rows.weight[:, 0].double()
         products = [
-            (weight * x * y).sum(dim=1) for x, y in ((out[0], out[1]), (out[0], out[0]), (out[1], out[1]))
+            (weight * x * y).sum(dim=1)
+            for x, y in ((parts[0], parts[1]), (parts[0], parts[0]), (parts[1], parts[1]))
         ]
         scale = torch.sqrt(products[1] * products[2])
         return torch.where(scale > 0, products[0] / torch.where(scale > 0, scale, 1.0), 0.0)
@@ -290,10 +291,10 @@ class _Standardise(torch.autograd.Function):
         (slope,) = grad_outputs
         # ∂/∂x_i = (s_i − w_i Σs − w_i ŷ_i Σ s ŷ) / √(σ² + ε); without shares, w = 1/b.
         if share is None:
-            along = (slope * y).mean(dim=1, keepdim=True)
-            return (slope - slope.mean(dim=1, keepdim=True) - y * along) * scale, None
-        along = (slope * y).sum(dim=1, keepdim=True)
-        return (slope - share * (slope.sum(dim=1, keepdim=True) + y * along)) * scale, None
+            projection = (slope * y).mean(dim=1, keepdim=True)
+            return (slope - slope.mean(dim=1, keepdim=True) - y * projection) * scale, None
+        projection = (slope * y).sum(dim=1, keepdim=True)
+        return (slope - share * (slope.sum(dim=1, keepdim=True) + y * projection)) * scale, None
 
 
 def standardised_and_scale(x: Tensor, share: Tensor | None, *, dim: int = 1) -> tuple[Tensor, Tensor]:

@@ -319,11 +319,11 @@ def assess_dependence(
             pairs = pairs.rows(np.sort(rng.choice(n, max_rows, replace=False)))
         else:
             pairs = pairs.rows(group_rows(pairs.groups, rng, at_most=max_rows))
-    used = pairs.u.shape[1]
+    n_rows = pairs.u.shape[1]
     # The observed order comes first, so that one call computes the observed and the permuted values.
-    drawn = draw_orders(pairs.v, n_permutations, random_state, pairs.groups)
+    orders = draw_orders(pairs.v, n_permutations, random_state, pairs.groups)
     estimator = Estimator(entry, options, random_state)
-    values = estimator.null(pairs, np.concatenate([np.arange(used)[None], drawn]))[:, 0]
+    values = estimator.null(pairs, np.concatenate([np.arange(n_rows)[None], orders]))[:, 0]
     value, permuted = float(values[0, 0]), values[:, 1:]
     in_sample = value
     if entry.fitted:
@@ -343,7 +343,7 @@ def assess_dependence(
         ci_high=high,
         bound_only=p_value > 0.05,
         n=n,
-        n_used=used,
+        n_used=n_rows,
         n_permutations=n_permutations,
         n_bootstrap=n_bootstrap,
     )
@@ -379,25 +379,27 @@ def _half_samples(estimator: Estimator, pairs: Pairs, count: int) -> Array:
     if groups is not None:
         # Groups differ in size, so half-samples of groups differ in size and are evaluated one by one.
         halves = [pairs.rows(half_of_groups(groups, rng)) for _ in range(count)]
-        return np.concatenate([estimator.values(half) for half in halves])
+        return np.concatenate([estimator.values(half_estimator) for half_estimator in halves])
     rows = np.argsort(rng.random((count, n)), axis=-1)[:, : n // 2]
     weight = None if pairs.weight is None else pairs.weight[0][rows]
     return estimator.values(Pairs(pairs.u[0][rows], pairs.v[0][rows], weight))
 
 
 def _interval(
-    one: Measure, value: float, in_sample: float, halves: Array, p_value: float
+    measure: Measure, value: float, in_sample: float, halves: Array, p_value: float
 ) -> tuple[float, float]:
     spread = float(halves.std(ddof=1))
     if p_value > 0.05:
         # Near independence, a low held-out score may only mean that the training found no good function. The
         # bound therefore also uses the in-sample value, which is at least the score of the best function on
         # these rows.
-        high = max(value, in_sample, abs(value) if one.signed else value) + Z_ONE_SIDED * spread
-        return (-min(high, one.upper) if one.signed else one.lower), min(high, one.upper)
+        high = max(value, in_sample, abs(value) if measure.signed else value) + Z_ONE_SIDED * spread
+        return (-min(high, measure.upper) if measure.signed else measure.lower), min(high, measure.upper)
     centre = 2 * value - float(halves.mean())
     low, high = centre - Z * spread, centre + Z * spread
-    return float(np.clip(low, one.lower, one.upper)), float(np.clip(high, one.lower, one.upper))
+    return float(np.clip(low, measure.lower, measure.upper)), float(
+        np.clip(high, measure.lower, measure.upper)
+    )
 
 
 def _invalid_number(option: str, hint: str) -> OptionError:

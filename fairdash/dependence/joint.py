@@ -48,7 +48,7 @@ def jdcov(u: Array, v: Array, *, form: Form = "standardised") -> Array:
         Joint distance covariances. As the number of rows grows, the covariances tend to 0 only if u is
         jointly independent of the attributes. Pairs with fewer than four rows get 0.
     """
-    return _of_stack(u, v, form, together=False)
+    return _of_stack(u, v, form, attributes_together=False)
 
 
 def ccdcov(u: Array, v: Array, *, form: Form = "standardised") -> Array:
@@ -56,7 +56,7 @@ def ccdcov(u: Array, v: Array, *, form: Form = "standardised") -> Array:
 
     The parameters and the result are the same as in :func:`jdcov`. The published form of the result is dCov².
     """
-    return _of_stack(u, v, form, together=True)
+    return _of_stack(u, v, form, attributes_together=True)
 
 
 def attributes(columns: Array) -> list[list[int]]:
@@ -79,21 +79,24 @@ def attributes(columns: Array) -> list[list[int]]:
     return groups
 
 
-def with_products(v: Array, sample_weight: Array | None = None, *, alone: bool = False) -> Array:
+def with_products(v: Array, sample_weight: Array | None = None) -> Array:
     """Return the columns (K, n, d), followed by products of the ranks of two columns of different attributes.
 
-    At most the 8 products with the largest variance over all pairs are returned. If `alone` is true, only the
-    products are returned.
+    The attributes are those of :func:`attributes`.
     """
-    columns_of_attributes = attributes(v.reshape(-1, v.shape[2]).T)
-    pairs = [
-        pair for two in itertools.combinations(columns_of_attributes, 2) for pair in itertools.product(*two)
-    ]
+    return np.concatenate([v, products(v, attributes(v.reshape(-1, v.shape[2]).T), sample_weight)], axis=2)
+
+
+def products(v: Array, columns: Sequence[Sequence[int]], sample_weight: Array | None = None) -> Array:
+    """Return products of the ranks of two columns of different attributes, given each attribute's `columns`.
+
+    At most the 8 products with the largest variance over all pairs are returned.
+    """
+    pairs = [pair for two in itertools.combinations(columns, 2) for pair in itertools.product(*two)]
     ranks = mid_ranks(np.moveaxis(v, 2, 0), sample_weight) - 0.5
-    products = np.stack([ranks[a] * ranks[b] for a, b in pairs], axis=2) if pairs else v[:, :, :0]
-    largest = np.argsort(-products.var(axis=(0, 1)), kind="stable")[:_MAX_PRODUCTS]
-    products = products[:, :, np.sort(largest)]
-    return products if alone else np.concatenate([v, products], axis=2)
+    found = np.stack([ranks[a] * ranks[b] for a, b in pairs], axis=2) if pairs else v[:, :, :0]
+    largest = np.argsort(-found.var(axis=(0, 1)), kind="stable")[:_MAX_PRODUCTS]
+    return found[:, :, np.sort(largest)]
 
 
 def scaled(
@@ -110,8 +113,8 @@ def scaled(
     attributes are joined into one attribute.
     """
     learned = columns if rows is None else columns[:, rows]
-    varying = varies(learned, eps=eps)
-    columns, learned = columns[varying], learned[varying]
+    is_varying = varies(learned, eps=eps)
+    columns, learned = columns[is_varying], learned[is_varying]
     parts = []
     for group in attributes(learned) if len(learned) else []:
         low, size = learned[group].min(axis=1, keepdims=True), np.ptp(learned[group], axis=1).max()
@@ -132,18 +135,18 @@ def distances(x: Array, to: Array) -> Array:
     return np.sqrt(total)
 
 
-def _of_stack(u: Array, v: Array, form: Form, *, together: bool) -> Array:
+def _of_stack(u: Array, v: Array, form: Form, *, attributes_together: bool) -> Array:
     if form not in ("standardised", "published"):
         raise OptionError.of("The form is not known", "Choose “standardised” or “published”.", column="form")
     columns = v[:, None] if v.ndim == 2 else v.transpose(0, 2, 1)
     result = np.zeros(len(u))
     for k, (a, b) in enumerate(zip(u, columns, strict=True)):
         if form == "standardised":
-            squared = _squared([*scaled(a[None]), *scaled(b, together=together)], with_first=True)
+            squared = _squared([*scaled(a[None]), *scaled(b, together=attributes_together)], with_first=True)
             result[k] = np.sign(squared) * np.sqrt(abs(squared))
         else:
-            tables = [b.T] if together else [b[group].T for group in attributes(b)]
-            result[k] = _squared([a[:, None], *tables], with_first=together)
+            tables = [b.T] if attributes_together else [b[group].T for group in attributes(b)]
+            result[k] = _squared([a[:, None], *tables], with_first=attributes_together)
     return result
 
 

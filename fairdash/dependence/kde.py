@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from fairdash.dependence.classical import normal_scores
 from fairdash.dependence.inference import weighted_orders
-from fairdash.dependence.remembered import remembered
+from fairdash.dependence.remembered import cached_result
 from fairdash.errors import OptionError
 
 Array = NDArray[np.float64]
@@ -182,7 +182,7 @@ def _one_measure(
         f, g = _kernels(xp, u, sample_weight, grid), _kernels(xp, v, sample_weight, grid)
         return (_hgr_of, _chi2_of)[which](xp, _joint(xp, _weighted(xp, f, sample_weight), g, damping))
     inputs = (u, v, sample_weight, permutations, damping, grid, weight_moves)
-    values = remembered(
+    values = cached_result(
         lambda: _hgr_and_chi2(damping, u, v, sample_weight, grid, permutations, weight_moves), "kde", *inputs
     )
     return values[..., which]
@@ -211,7 +211,7 @@ def _weighted_orders(
     value: Value,
     damping: float,
     kernels: Callable[[Array, Array], Array],
-    of: tuple[Array, Array, Array, NDArray[np.intp]],
+    marginals: tuple[Array, Array, Array, NDArray[np.intp]],
     weight_moves: bool,
 ) -> Array:
     """Return the value for each order, (K, B, ...), given u, v, the weights and the orders."""
@@ -220,7 +220,7 @@ def _weighted_orders(
         result: Array = value(np, _joint(np, _weighted(np, f, weight[: len(f)]), g, damping))
         return result
 
-    return weighted_orders(kernels, at_orders, *of, weight_moves=weight_moves, piece=_MAX_PERMUTED)
+    return weighted_orders(kernels, at_orders, *marginals, weight_moves=weight_moves, piece=_MAX_PERMUTED)
 
 
 def _permuted(damping: float, f: Array, g: Array, permutations: Any) -> Array:
@@ -231,11 +231,11 @@ def _permuted(damping: float, f: Array, g: Array, permutations: Any) -> Array:
     for start in range(0, len(permutations), at_once):
         orders = permutations[start : start + at_once]
         # One product of large matrices is much faster than many products of small matrices.
-        moved = [np.take(kernel, orders.ravel(), axis=-1).reshape(-1, n) for kernel in g]
-        if len(moved) == 1:
-            products = f.reshape(-1, n) @ moved[0].T
+        permuted = [np.take(kernel, orders.ravel(), axis=-1).reshape(-1, n) for kernel in g]
+        if len(permuted) == 1:
+            products = f.reshape(-1, n) @ permuted[0].T
         else:
-            products = np.concatenate([a @ b.T for a, b in zip(f, moved, strict=True)])
+            products = np.concatenate([a @ b.T for a, b in zip(f, permuted, strict=True)])
         joint = products.reshape(members, lines, g.shape[1], len(orders)).transpose(0, 3, 1, 2)
         columns.append(_values_of(np, _probabilities(np, joint / n + damping)))
     return np.concatenate(columns, axis=1)
@@ -290,8 +290,8 @@ def _kernels_at(xp: Any, x: Any, sample_weight: Any, n_effective: Any, grid: Gri
         return kernels
     # All pairs share the longest grid. Lines beyond a pair's grid are set to 0, so that its value does not
     # depend on the other pairs.
-    inside = (index <= steps)[..., None]
-    return kernels if bool(xp.all(inside)) else xp.where(inside, kernels, xp.zeros_like(kernels))
+    in_support = (index <= steps)[..., None]
+    return kernels if bool(xp.all(in_support)) else xp.where(in_support, kernels, xp.zeros_like(kernels))
 
 
 def _gaussians(t: Array, count: int) -> Array:
@@ -304,19 +304,19 @@ def _gaussians(t: Array, count: int) -> Array:
     kernels = np.empty((*t.shape[:-1], count, t.shape[-1]))
     width = 2 * _SIDE_LINES + 1
     for start in range(0, count, width):
-        middle = min(start + _SIDE_LINES, count - 1)
-        d = np.clip(t - middle, -_MAX_DISTANCE - _SIDE_LINES, _MAX_DISTANCE + _SIDE_LINES)
+        centre_line = min(start + _SIDE_LINES, count - 1)
+        d = np.clip(t - centre_line, -_MAX_DISTANCE - _SIDE_LINES, _MAX_DISTANCE + _SIDE_LINES)
         growth = np.exp(d)
         d *= d
         d *= -0.5
-        np.exp(d, out=kernels[..., middle, :])
+        np.exp(d, out=kernels[..., centre_line, :])
         for step, factor, last in (
             (-1, _EXP_HALF / growth, start),
             (1, growth, min(start + width, count) - 1),
         ):
             if step > 0:
                 factor *= _EXP_HALF
-            for line in range(middle, last, step):
+            for line in range(centre_line, last, step):
                 np.multiply(kernels[..., line, :], factor, out=kernels[..., line + step, :])
                 factor *= _EXP_ONE
     return kernels
@@ -387,8 +387,8 @@ def _second_singular_value(xp: Any, residual: Any) -> Any:
     if isinstance(residual, np.ndarray):
         # The smaller Gram matrix gives the largest singular value with the same accuracy in a tenth of the
         # time.
-        across = np.swapaxes(residual, -2, -1)
-        gram = residual @ across if residual.shape[-2] < residual.shape[-1] else across @ residual
+        transposed = np.swapaxes(residual, -2, -1)
+        gram = residual @ transposed if residual.shape[-2] < residual.shape[-1] else transposed @ residual
         largest = np.sqrt(np.maximum(np.linalg.eigvalsh(gram)[..., -1], 0.0))
     else:
         largest = xp.max(xp.linalg.svdvals(residual), axis=-1)

@@ -144,8 +144,8 @@ def _factor(x: Array, bandwidth: float) -> Array:
         best = np.flatnonzero(remainder >= remainder.max() * (1 - 1e-12))
         pivot = best[x[best].argmin()]
         column = np.exp(-0.5 * ((x - x[pivot]) / bandwidth) ** 2)
-        for earlier in columns:
-            column -= earlier[pivot] * earlier
+        for previous in columns:
+            column -= previous[pivot] * previous
         column /= np.sqrt(remainder[pivot])
         remainder = np.maximum(remainder - column**2, 0.0)
         remainder[x == x[pivot]] = 0.0
@@ -184,21 +184,23 @@ def distance_correlation(u: Array, v: Array, *, permutations: Index | None = Non
     orders = np.arange(u.shape[1])[None] if permutations is None else permutations
     if v.ndim == 3:
         columns = np.moveaxis(standardised(np.moveaxis(v, 2, 1)), 1, 2)
-        several = [[_of_columns(a, b[order]) for order in orders] for a, b in zip(u, columns, strict=True)]
-        values = np.array(several)
+        permuted = [[_of_columns(a, b[order]) for order in orders] for a, b in zip(u, columns, strict=True)]
+        values = np.array(permuted)
     else:
         v = standardised(v)
         rows_u, rows_v = _mean_distances(u), _mean_distances(v)
         # The mean squared distance between two values of a column is twice the variance of the column.
-        within = [_centred(2 * x.var(axis=-1), rows, rows) for x, rows in ((u, rows_u), (v, rows_v))]
-        between = np.empty((len(u), len(orders)))
+        self_products = [_centred(2 * x.var(axis=-1), rows, rows) for x, rows in ((u, rows_u), (v, rows_v))]
+        cross_products = np.empty((len(u), len(orders)))
         for k, by_u in enumerate(np.argsort(u, axis=-1)):
             for start in range(0, len(orders), step := max(1, _CACHED // u.shape[1])):
-                moved = orders[start : start + step][:, by_u]
-                ordered = np.broadcast_to(u[k, by_u], moved.shape)
-                product = _mean_product(ordered, v[k][moved])
-                between[k, start : start + step] = _centred(product, rows_u[k, by_u], rows_v[k][moved])
-        values = _ratio(between, within[0][:, None], within[1][:, None])
+                shuffled = orders[start : start + step][:, by_u]
+                ordered = np.broadcast_to(u[k, by_u], shuffled.shape)
+                product = _mean_product(ordered, v[k][shuffled])
+                cross_products[k, start : start + step] = _centred(
+                    product, rows_u[k, by_u], rows_v[k][shuffled]
+                )
+        values = _ratio(cross_products, self_products[0][:, None], self_products[1][:, None])
     return values[:, 0] if permutations is None else values
 
 
@@ -207,9 +209,9 @@ def _centred(mean_product: Array, rows_u: Array, rows_v: Array) -> Array:
     return mean_product + rows_u.mean(axis=-1) * rows_v.mean(axis=-1) - 2 * (rows_u * rows_v).mean(axis=-1)
 
 
-def _ratio(between: Array, within_u: Array, within_v: Array) -> Array:
+def _ratio(cross_product: Array, within_u: Array, within_v: Array) -> Array:
     scale = np.sqrt(np.maximum(within_u * within_v, 0.0))
-    squared = np.divide(between, scale, out=np.zeros_like(between), where=scale > 0)
+    squared = np.divide(cross_product, scale, out=np.zeros_like(cross_product), where=scale > 0)
     return np.sqrt(np.clip(squared, 0.0, 1.0))
 
 
@@ -247,30 +249,30 @@ def _mean_product(u: Array, v: Array) -> Array:
     x, y, parts = x.ravel(), y.ravel(), (by_v // part).ravel()
     total = np.zeros(members)
     for level in range(levels - 1, -1, -1):
-        half = part << level
+        half_size = part << level
         is_high = (parts & (1 << level)).astype(bool)
         # Each half is sorted by v, and the lower half comes first.
-        rows = np.stack([np.flatnonzero(each).reshape(-1, half) for each in (~is_high, is_high)], axis=1)
-        x, y, parts = (each[rows.ravel()] for each in (x, y, parts))
+        rows = np.stack([np.flatnonzero(mask).reshape(-1, half_size) for mask in (~is_high, is_high)], axis=1)
+        x, y, parts = (array[rows.ravel()] for array in (x, y, parts))
         halves_x, halves_y = x.reshape(rows.shape), y.reshape(rows.shape)
         low_x, low_y = halves_x[:, 0], halves_y[:, 0]
-        level_sum = half * (low_x * low_y).sum(axis=1) - low_x.sum(axis=1) * halves_y[:, 1].sum(axis=1)
+        level_sum = half_size * (low_x * low_y).sum(axis=1) - low_x.sum(axis=1) * halves_y[:, 1].sum(axis=1)
         # For each row, the code adds or subtracts the contribution of the earlier rows of the other half.
         nodes = np.arange(len(rows))[:, None, None]
-        before = rows - 2 * half * nodes - np.arange(half)
-        sums = np.zeros((len(rows), 2, half + 1))
+        n_before = rows - 2 * half_size * nodes - np.arange(half_size)
+        sums = np.zeros((len(rows), 2, half_size + 1))
         np.cumsum(halves_y, axis=-1, out=sums[:, ::-1, 1:])
-        others = sums.ravel()[before + (half + 1) * (2 * nodes + np.arange(2)[:, None])]
-        products = halves_x * (halves_y * before - others)
+        others = sums.ravel()[n_before + (half_size + 1) * (2 * nodes + np.arange(2)[:, None])]
+        products = halves_x * (halves_y * n_before - others)
         level_sum += (products[:, 1] - products[:, 0]).sum(axis=1)
         total += level_sum.reshape(members, -1).sum(axis=1)
-    x, y = (each.reshape(members, -1, part) for each in (x, y))
+    x, y = (array.reshape(members, -1, part) for array in (x, y))
     # Each piece fits in the processor's cache.
     for start in range(0, x.shape[1], step := max(1, _PAIRS // (members * part**2))):
         distances = [
-            each[:, start : start + step, :, None] - each[:, start : start + step, None] for each in (x, y)
+            array[:, start : start + step, :, None] - array[:, start : start + step, None] for array in (x, y)
         ]
-        total += np.einsum("kpij,kpij->k", *(np.maximum(each, 0.0, out=each) for each in distances))
+        total += np.einsum("kpij,kpij->k", *(np.maximum(matrix, 0.0, out=matrix) for matrix in distances))
     overall = n * (u * v).sum(axis=-1) - u.sum(axis=-1) * v.sum(axis=-1)
     return np.asarray(2 * (2 * total - overall) / n**2)
 
@@ -285,13 +287,13 @@ def _of_columns(u: Array, v: Array) -> float:
         b = np.sqrt(((v[rows, None] - v) ** 2).sum(axis=-1))
         rows_u[rows], rows_v[rows] = a.mean(axis=1), b.mean(axis=1)
         products += [(a * b).sum(), (a * a).sum(), (b * b).sum()]
-    between, within_u, within_v = (
+    cross_product, within_u, within_v = (
         _centred(product, x, y)
         for product, (x, y) in zip(
             products / n**2, [(rows_u, rows_v), (rows_u, rows_u), (rows_v, rows_v)], strict=True
         )
     )
-    return float(_ratio(between, within_u, within_v))
+    return float(_ratio(cross_product, within_u, within_v))
 
 
 def joint_distance_correlation(u: Array, v: Array) -> Array:
@@ -337,17 +339,17 @@ def _joint_value(u: Array, columns: Array) -> float:
         size += (_centred_rows(columns_and_u, means, rows) ** 2).sum(axis=(1, 2))
     size = np.sqrt(size / n**2)
     # The sums of A·K, of K² and of the rows of K determine the sums after double centring.
-    together, squares, sums = 0.0, 0.0, np.empty(n)
+    product_sum, squares, sums = 0.0, 0.0, np.empty(n)
     for rows in pieces:
         parts = _centred_rows(columns_and_u, means, rows) / size[:, None, None]
         product = np.prod(parts[1:] + 1, axis=0)
-        together += float((parts[0] * product).sum())
+        product_sum += float((parts[0] * product).sum())
         squares += float((product**2).sum())
         sums[rows] = product.mean(axis=-1)
     spread = squares / n**2 - 2 * float((sums**2).mean()) + float(sums.mean()) ** 2
     if spread <= 0:
         return 0.0
-    return float(np.sqrt(np.clip(together / n**2 / np.sqrt(spread), 0.0, 1.0)))
+    return float(np.sqrt(np.clip(product_sum / n**2 / np.sqrt(spread), 0.0, 1.0)))
 
 
 def _centred_rows(columns_and_u: Array, means: Array, rows: slice) -> Array:

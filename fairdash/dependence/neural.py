@@ -63,7 +63,7 @@ class Rows:
         """Return the same selected rows of every pair."""
         return Rows(*(x.index_select(2, index) for x in (self.u, self.v, self.weight)))
 
-    def weighing(self, factor: Tensor) -> Rows:
+    def reweighted(self, factor: Tensor) -> Rows:
         """Return the rows with weights multiplied by a factor (K, n)."""
         return Rows(self.u, self.v, self.weight * factor[:, None])
 
@@ -71,7 +71,7 @@ class Rows:
         """Return the rows that a mask (K, n) selects, padded with rows of weight 0 to equal length."""
         length = int(mask.sum(dim=1).max())
         index = mask.argsort(dim=1, descending=True, stable=True)[:, :length]
-        return self.rows(index).weighing(mask.gather(1, index))
+        return self.rows(index).reweighted(mask.gather(1, index))
 
 
 def in_order(u: Array, v: Array, sample_weight: Array | None) -> tuple[Array, Array, Array, Index]:
@@ -173,8 +173,8 @@ def parts(n: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
     # If there are too few rows for a separate training set, the early-stopping rows are also used for
     # training.
     training = [row if len(row) else np.flatnonzero(~scoring[k]) for k, row in enumerate(training)]
-    fewest = min(len(row) for row in training)
-    index = torch.from_numpy(np.stack([row[:fewest] for row in training]))
+    min_rows = min(len(row) for row in training)
+    index = torch.from_numpy(np.stack([row[:min_rows] for row in training]))
     return index, torch.from_numpy(stopping).float(), torch.from_numpy(scoring).float()
 
 
@@ -245,8 +245,8 @@ class BufferedMLP:
         result: list[Tensor] = []
         for layer in range(len(self.layers) - 1, -1, -1):
             h, weight = self._kept[layer], self.layers[layer][0]
-            along, total = torch.bmm(slope, h.transpose(1, 2)), slope.sum(dim=2, keepdim=True)
-            result = [2 * along - total if layer else along, total, *result]
+            projection, total = torch.bmm(slope, h.transpose(1, 2)), slope.sum(dim=2, keepdim=True)
+            result = [2 * projection - total if layer else projection, total, *result]
             if layer:
                 # The derivative is tanh′(z) = 1 − tanh²(z) = 4(σ − σ²).
                 propagated = self._buffer("slope", layer, h.shape, h)
@@ -298,10 +298,10 @@ class Learner(Protocol):
         ...
 
 
-def train(learner: Learner, learned: Rows, settings: Settings, held: Rows | None = None) -> None:
+def train(learner: Learner, learned: Rows, settings: Settings, stopping_rows: Rows | None = None) -> None:
     """Maximise each member's objective by Adam, whose learning rate rises briefly and then decays to 0.
 
-    A step uses all training rows, or ``BATCH`` random rows of a large table. If there are `held` rows, each
+    A step uses all training rows, or ``BATCH`` random rows of a large table. With `stopping_rows`, each
     member ends with the parameters that scored best on these rows (early stopping).
     """
     count, n_steps, parameters = learned.u.shape[2], settings.n_steps, learner.parameters
@@ -313,30 +313,30 @@ def train(learner: Learner, learned: Rows, settings: Settings, held: Rows | None
     best: Tensor | None = None
     best_parameters: list[Tensor] = []
 
-    def keep_best(held: Rows) -> None:
+    def keep_best(stopping_rows: Rows) -> None:
         nonlocal best, best_parameters
         with torch.no_grad():
-            value = learner.score(held)
+            value = learner.score(stopping_rows)
             if best is None:
-                best, best_parameters = value, [one.detach().clone() for one in parameters]
+                best, best_parameters = value, [tensor.detach().clone() for tensor in parameters]
                 return
-            better = value > best
-            best = torch.where(better, value, best)
-            for old, new in zip(best_parameters, parameters, strict=True):
-                old.copy_(torch.where(better[:, None, None], new, old))
+            is_better = value > best
+            best = torch.where(is_better, value, best)
+            for parameter, new in zip(best_parameters, parameters, strict=True):
+                parameter.copy_(torch.where(is_better[:, None, None], new, parameter))
 
     for step in range(n_steps):
-        if held is not None and step % _STEPS_PER_CHECK == 0:
-            keep_best(held)
+        if stopping_rows is not None and step % _STEPS_PER_CHECK == 0:
+            keep_best(stopping_rows)
         rows = learned
         if count > 2 * BATCH:
             rows = learned.each(torch.randperm(count, generator=generator)[:BATCH])
         optimiser.step(learner.gradients(rows))
-    if held is not None:
-        keep_best(held)
+    if stopping_rows is not None:
+        keep_best(stopping_rows)
         with torch.no_grad():
-            for new, old in zip(parameters, best_parameters, strict=True):
-                new.copy_(old)
+            for new, parameter in zip(parameters, best_parameters, strict=True):
+                new.copy_(parameter)
 
 
 def in_chunks(rows: Rows, members: int, value: Callable[[Rows], list[Tensor]]) -> list[Array]:
@@ -351,6 +351,6 @@ def in_chunks(rows: Rows, members: int, value: Callable[[Rows], list[Tensor]]) -
     """
     count, _, n = rows.u.shape
     at_once = max(1, AT_ONCE // (members * min(n, 2 * BATCH)))
-    every = torch.arange(count)
-    chunks = [value(rows.members(every[start : start + at_once])) for start in range(0, count, at_once)]
+    all_rows = torch.arange(count)
+    chunks = [value(rows.members(all_rows[start : start + at_once])) for start in range(0, count, at_once)]
     return [torch.cat(parts).double().numpy() for parts in zip(*chunks, strict=True)]

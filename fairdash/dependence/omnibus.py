@@ -113,7 +113,7 @@ _COMPONENTS = (
     ),
 )
 #: Measures of the test by id, in the order in which all arrays list their values.
-COMPONENTS = MappingProxyType({one.id: one for one in _COMPONENTS})
+COMPONENTS = MappingProxyType({component.id: component for component in _COMPONENTS})
 
 #: Maximum number of values of permuted functions that are in memory at once.
 _PIECE = 250_000
@@ -227,8 +227,8 @@ def independence_test(
     pair = Pairs.of(u, codes_of_v, sample_weight, groups, single=True)
     if pair.v.ndim != 2:
         raise OptionError.of("The test accepts only one column v", "Give one column at a time.", column="v")
-    if pair.weight is not None and not (counted := pair.weight[0] > 0).all():
-        pair = pair.rows(np.flatnonzero(counted))
+    if pair.weight is not None and not (has_weight := pair.weight[0] > 0).all():
+        pair = pair.rows(np.flatnonzero(has_weight))
     n, codes = pair.u.shape[1], pair.groups
     by_multipliers = n > MAX_PERMUTED_ROWS
     if n_permutations is None:
@@ -242,7 +242,7 @@ def independence_test(
     else:
         orders = draw_orders(pair.v, n_permutations, random_state, codes)
         values = permuted_values(pair.u, side, orders, weight=weight)
-    results = [least_p(way) for way in values[:, :, 0]]
+    results = [combined_p_values(values_of_way) for values_of_way in values[:, :, 0]]
     p_value, by_measure = max(results, key=lambda pair: pair[0])
     return IndependenceTest(
         p_value=p_value,
@@ -253,7 +253,7 @@ def independence_test(
     )
 
 
-def least_p(values: Array) -> tuple[float, Array]:
+def combined_p_values(values: Array) -> tuple[float, Array]:
     """Return the p-values of the combined test and of each measure, from the measures' values for all orders.
 
     Parameters
@@ -307,8 +307,8 @@ def permuted_values(u: Array, v: Array | Side, orders: Index, *, weight: Array |
         return _of_orders(of_u, of_v, all_orders, side)[None]
     # Weights with mean 1 suit single precision.
     weight = weight / weight.mean()
-    fixed = _of_orders(of_u * weight[:, None], of_v, all_orders, side)
-    return np.stack([fixed, _of_orders(of_u, of_v * weight[:, None], all_orders, side)])
+    fixed_values = _of_orders(of_u * weight[:, None], of_v, all_orders, side)
+    return np.stack([fixed_values, _of_orders(of_u, of_v * weight[:, None], all_orders, side)])
 
 
 def _of_orders(left: Array, right: Array, orders: Index, side: Side) -> Array:
@@ -325,25 +325,29 @@ def _of_orders(left: Array, right: Array, orders: Index, side: Side) -> Array:
     moving = np.ascontiguousarray(few.T) if moves_u else right
     step = min(max(1, _PIECE // (n * moving.shape[1])), len(orders))
     # All pieces share two buffers, because allocating new memory for each piece would be slow.
-    moved, moved_narrow = (np.empty(n * step * part.shape[1], np.float32) for part in (moving, narrow))
+    permuted, moved_narrow = (np.empty(n * step * part.shape[1], np.float32) for part in (moving, narrow))
     for start in range(0, len(orders), step):
         piece = np.ascontiguousarray(orders[start : start + step].T)
         count = piece.shape[1]
         if moves_u:
-            back = np.empty_like(piece.T)
-            for inverse, order in zip(back, orders[start : start + step], strict=True):
+            buffer = np.empty_like(piece.T)
+            for inverse, order in zip(buffer, orders[start : start + step], strict=True):
                 inverse[order] = np.arange(n)
-            back = np.ascontiguousarray(back.T)
-            tall = (right.T @ _gather(moving, back, moved)).reshape(1, width, count, -1).transpose(0, 3, 2, 1)
+            buffer = np.ascontiguousarray(buffer.T)
+            sums = (
+                (right.T @ _gather(moving, buffer, permuted))
+                .reshape(1, width, count, -1)
+                .transpose(0, 3, 2, 1)
+            )
         else:
-            tall = (few @ _gather(moving, piece, moved)).reshape(members, -1, count, width)
-        wide = (fast @ _gather(narrow, piece, moved_narrow)).reshape(members, -1, count, narrow_width)
+            sums = (few @ _gather(moving, piece, permuted)).reshape(members, -1, count, width)
+        wide_product = (fast @ _gather(narrow, piece, moved_narrow)).reshape(members, -1, count, narrow_width)
         # The first function of each variable is 1. Its products are the sums of weights that weighted
         # covariances need.
-        mass = tall[:, :1, :, :1]
-        mean_v = tall[:, :1] / mass
-        tall_c = tall / mass - (tall[..., :1] / mass) * mean_v
-        wide_c = wide / mass - (wide[..., :1] / mass) * mean_v[..., :narrow_width]
+        mass = sums[:, :1, :, :1]
+        mean_v = sums[:, :1] / mass
+        tall_c = sums / mass - (sums[..., :1] / mass) * mean_v
+        wide_c = wide_product / mass - (wide_product[..., :1] / mass) * mean_v[..., :narrow_width]
         result[:, :, start : start + step] = side.measures(tall_c, wide_c)
     return result
 
@@ -351,10 +355,10 @@ def _of_orders(left: Array, right: Array, orders: Index, side: Side) -> Array:
 def _gather(functions: Array, rows: Index, buffer: Array) -> Array:
     """Return functions (n, P) in rows (n, B) as an (n, B · P) array, stored at the beginning of a buffer."""
     width = functions.shape[1]
-    out = buffer[: rows.size * width].reshape(*rows.shape, width)
+    gathered = buffer[: rows.size * width].reshape(*rows.shape, width)
     # All indices are valid, and the mode "raise" would make an extra copy.
-    np.take(functions, rows, axis=0, out=out, mode="clip")
-    return out.reshape(len(rows), -1)
+    np.take(functions, rows, axis=0, out=gathered, mode="clip")
+    return gathered.reshape(len(rows), -1)
 
 
 def draw_signs(codes: Index, n_permutations: int, random_state: int | None) -> tuple[Index, Signs]:
@@ -404,7 +408,7 @@ def multiplied_values(
     # The null distribution is approximate, so single precision suffices.
     of_v_single = (of_v * n).astype(np.float32)
     result = np.empty((1, len(COMPONENTS), len(u), len(signs) + 1))
-    ends = np.append(starts, n)
+    stops = np.append(starts, n)
     # Each piece contains only complete blocks.
     pieces = np.array_split(np.arange(len(starts)), max(n * sum(p * q for p, q in side.shapes) // _PIECE, 1))
     for k, row in enumerate(u):
@@ -414,7 +418,7 @@ def multiplied_values(
             of_blocks = np.empty((len(starts), sums.shape[1]), dtype=np.float32)
             of_u_single = of_u.astype(np.float32)
             for piece in (members for members in pieces if len(members)):
-                rows = slice(ends[piece[0]], ends[piece[-1] + 1])
+                rows = slice(stops[piece[0]], stops[piece[-1] + 1])
                 scores = np.concatenate(
                     [
                         (of_u_single[rows, f, None] * of_v_single[rows, None, g]).reshape(-1, p * q)
@@ -431,16 +435,16 @@ def multiplied_values(
 def _of_sums(sums: Array, side: Side) -> Array:
     """Return the measures, (M, B), from sums of scores, (B, all blocks)."""
     count, start = len(sums), 0
-    tall = np.zeros((1, FAST.start, count, side.functions.shape[1]))
-    wide = np.zeros((1, FAST.stop - FAST.start, count, side.narrow))
+    tall_sums = np.zeros((1, FAST.start, count, side.functions.shape[1]))
+    wide_sums = np.zeros((1, FAST.stop - FAST.start, count, side.narrow))
     for (of_u, of_v), (p, q) in zip(side.blocks, side.shapes, strict=True):
         block = sums[:, start : start + p * q].reshape(count, p, q).swapaxes(0, 1)
         start += p * q
         if of_u is FAST:
-            wide[0, :, :, of_v] = block
+            wide_sums[0, :, :, of_v] = block
         else:
-            tall[0, of_u, :, of_v] = block
-    return side.measures(tall, wide)[:, 0]
+            tall_sums[0, of_u, :, of_v] = block
+    return side.measures(tall_sums, wide_sums)[:, 0]
 
 
 def _centred(functions: Array, share: Array) -> Array:

@@ -101,7 +101,7 @@ def _measures_of_classes(tall: Array, wide: Array) -> Array:
     def squares(of_u: slice) -> Array:
         return _squares(tall[:, of_u, :, 1:])
 
-    line, trend = (squares(slice(place, place + 1)) for place in (_VALUES, _SLOW.start))
+    line, trend = (squares(slice(index, index + 1)) for index in (_VALUES, _SLOW.start))
     smooth = squares(_SLOW)
     return np.stack([line, trend, smooth, smooth, smooth + _squares(wide[..., 1:]), squares(_AT_ENDS)])
 
@@ -118,11 +118,11 @@ def functions_of(x: Array) -> Array:
     """
     smooth = basis(x)
     ranks = mid_ranks(x)
-    ends = [side for share in _END_SHARES for side in (ranks < share, ranks > 1 - share)]
+    tail_masks = [side for share in _END_SHARES for side in (ranks < share, ranks > 1 - share)]
     result = np.empty((*x.shape, FAST.stop))
     result[..., 0] = 1.0
     result[..., _VALUES] = standardised(x)
-    result[..., _AT_ENDS] = np.stack([standardised(side.astype(float)) for side in ends], axis=-1)
+    result[..., _AT_ENDS] = np.stack([standardised(side.astype(float)) for side in tail_masks], axis=-1)
     for row, member in enumerate(smooth.member):
         values = smooth.tables[member][smooth.position[row]]
         result[row, :, _SLOW], result[row, :, FAST] = values[:, :FEW], values[:, FEW:]

@@ -22,7 +22,7 @@ from torch import Tensor
 from fairdash.dependence import neural
 from fairdash.dependence.classical import normal_scores
 from fairdash.dependence.neural import BufferedMLP, Rows, Settings
-from fairdash.dependence.remembered import remembered
+from fairdash.dependence.remembered import cached_result
 from fairdash.nets import StackedMLP
 
 Array = NDArray[np.float64]
@@ -177,7 +177,7 @@ def _estimate(
 ) -> Array:
     """Return the χ² divergence and the mutual information of each pair from one trained network, (2, K)."""
     settings = Settings.of(evaluation, hidden, n_steps, random_state, _STEPS)
-    return remembered(lambda: _trained(u, v, settings), "ratio_nn", u, v, settings)
+    return cached_result(lambda: _trained(u, v, settings), "ratio_nn", u, v, settings)
 
 
 def _trained(u: Array, v: Array, settings: Settings) -> Array:
@@ -212,7 +212,7 @@ def _cross_fit(rows: Rows, settings: Settings) -> list[Tensor]:
         for index in (training, _row_indices(stopping), _row_indices(scoring))
     )
     ratio = _Ratio(count * folds, settings)
-    neural.train(ratio, learned, settings, held=stopping_rows)
+    neural.train(ratio, learned, settings, stopping_rows=stopping_rows)
     with torch.no_grad():
         samples = *ratio(scored, _SHIFTS_VALUE), *ratio(learned, _SHIFTS_STOP)
         return [value(*samples).view(count, folds).mean(dim=1) for value in (_chi2, _mi)]
@@ -220,5 +220,5 @@ def _cross_fit(rows: Rows, settings: Settings) -> list[Tensor]:
 
 def _row_indices(mask: Tensor) -> Tensor:
     """Return the row indices of each mask, cut to equal length by omitting the last row of longer masks."""
-    fewest = int(mask.sum(dim=1).min())
-    return torch.stack([row.nonzero()[:fewest, 0] for row in mask])
+    min_rows = int(mask.sum(dim=1).min())
+    return torch.stack([row.nonzero()[:min_rows, 0] for row in mask])

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fairdash.dependence.classical import mid_ranks
 from fairdash.dependence.inference import weighted_orders
-from fairdash.dependence.spline_basis import Basis, tabulated
+from fairdash.dependence.spline_basis import Basis, tabulated_functions
 from fairdash.errors import OptionError, require_count
 
 Array = NDArray[np.float64]
@@ -74,8 +74,8 @@ def hgr_rdc(
     draws = []
     for _ in range(repeats):
         # The columns are the ranks and a constant, and the source divides the scale by the number of columns.
-        drawn = rng.normal(size=(2 if v.ndim == 2 else 1 + v.shape[2], n_projections))
-        directions = partial(_directions, drawn=drawn, scale=scale)
+        coefficients = rng.normal(size=(2 if v.ndim == 2 else 1 + v.shape[2], n_projections))
+        directions = partial(_directions, coefficients=coefficients, scale=scale)
         if permutations is not None and sample_weight is not None:
             draws.append(
                 weighted_orders(
@@ -88,17 +88,17 @@ def hgr_rdc(
     return np.median(draws, axis=0)
 
 
-def _directions(x: Array, weight: Array | None, drawn: Array, scale: float) -> Basis:
+def _directions(x: Array, weight: Array | None, coefficients: Array, scale: float) -> Basis:
     """Return principal directions of the sines of ranks, with variance 1; rounding errors become zeros."""
     columns = x[:, :, None] if x.ndim == 2 else x
-    *slopes, shifts = drawn[-1 - columns.shape[2] :] * scale / (1 + columns.shape[2])
+    *slopes, shifts = coefficients[-1 - columns.shape[2] :] * scale / (1 + columns.shape[2])
     if weight is None and x.ndim == 2:
 
         def sines(mass: Array) -> Array:
             return np.sin((np.cumsum(mass) - mass / 2)[:, None] * slopes[0] + shifts)
 
         n = x.shape[1]
-        features = tabulated(x, sines)
+        features = tabulated_functions(x, sines)
         return replace(features, tables=[_principal(table, np.full(n, 1 / n)) for table in features.tables])
     rows = np.broadcast_to(np.arange(x.shape[1]), x.shape[:2])
     mass = np.ones(rows.shape) if weight is None else weight

@@ -350,7 +350,7 @@ _MEASURES = (
 )
 
 #: All measures by id, in the order in which pages show them.
-REGISTRY: Mapping[str, Measure] = MappingProxyType({one.id: one for one in _MEASURES})
+REGISTRY: Mapping[str, Measure] = MappingProxyType({measure.id: measure for measure in _MEASURES})
 
 #: Descriptions of the ways to estimate a measure.
 WAYS: Mapping[str, str] = MappingProxyType(

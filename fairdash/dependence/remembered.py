@@ -14,7 +14,7 @@ _cached: dict[tuple[object, ...], Array] = {}
 _MAX_CACHED = 64
 
 
-def remembered(compute: Callable[[], Array], *asked: object) -> Array:
+def cached_result(compute: Callable[[], Array], *arguments: object) -> Array:
     """Return the cached result for the same arrays and options, or compute it.
 
     >>> remembered(lambda: np.ones(2), "pairs", np.arange(3)), remembered(np.array, "pairs", np.arange(3))
@@ -22,7 +22,7 @@ def remembered(compute: Callable[[], Array], *asked: object) -> Array:
     """
     key = tuple(
         (item.shape, sha256(item.tobytes()).digest()) if isinstance(item, np.ndarray) else item
-        for item in asked
+        for item in arguments
     )
     value = _cached.get(key)
     if value is None:

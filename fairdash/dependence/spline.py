@@ -20,7 +20,7 @@ from fairdash.dependence.spline_basis import (
     Basis,
     basis,
     cross_covariances,
-    effective,
+    effective_rows,
     of_all_rows,
     pairs,
     predicted_correlation,
@@ -98,8 +98,8 @@ def hgr_spline(
     if sample_weight is not None:
 
         def value(f: Basis, g: Basis, weight: Array) -> Array:
-            same = f if len(f.member) == len(g.member) else f.repeated(len(g.member))
-            return scores(same, g, weight, evaluation, columns, groups)
+            f_members = f if len(f.member) == len(g.member) else f.repeated(len(g.member))
+            return scores(f_members, g, weight, evaluation, columns, groups)
 
         return weighted_orders(functions, value, u, v, sample_weight, permutations, weight_moves=weight_moves)
     result = np.empty((len(u), len(permutations)))
@@ -108,8 +108,8 @@ def hgr_spline(
         f, g = functions(u[k : k + 1]), functions(v[k : k + 1])
         for start in range(0, len(permutations), step):
             orders = permutations[start : start + step]
-            same, moved = f.repeated(len(orders)), g.reordered(orders)
-            result[k, start : start + step] = scores(same, moved, None, evaluation, columns, groups)
+            of_f, reordered = f.repeated(len(orders)), g.reordered(orders)
+            result[k, start : start + step] = scores(of_f, reordered, None, evaluation, columns, groups)
     return result
 
 
@@ -118,7 +118,7 @@ def fitted_functions(u: Array, v: Array) -> tuple[Array, Array]:
     v = v[None] if v.ndim == 1 else with_products(v[None])
     f, g = basis(u[None], tails=v.ndim == 3), basis(v)
     columns = 1 if v.ndim == 2 else v.shape[2]
-    a, b, _ = _fit(*of_all_rows(f, g, None), effective(None, len(u))[0], columns)
+    a, b, _ = _fit(*of_all_rows(f, g, None), effective_rows(None, len(u))[0], columns)
     return f.tables[0][f.position[0]] @ a[0], g.tables[0][g.position[0]] @ b[0]
 
 
@@ -147,7 +147,7 @@ def scores(
     if evaluation == "corrected":
         return corrected_of(f, g, weight, columns, groups)
     if evaluation == "in_sample":
-        *_, value = _fit(*of_all_rows(f, g, weight), effective(weight, n)[:, 0], columns)
+        *_, value = _fit(*of_all_rows(f, g, weight), effective_rows(weight, n)[:, 0], columns)
         return np.minimum(value, 1.0)
     if evaluation != "cross_fit":
         raise OptionError.of(
@@ -157,40 +157,40 @@ def scores(
         )
     place_u, place_v, mass = _by_fold(f, g, weight, groups)
     folds = mass.shape[1]
-    tall, wide = cross_covariances(
+    tall_part, wide = cross_covariances(
         f, g, place_u, place_v, None if weight is None and mass.size == n * count else mass
     )
-    tall, wide = tall.sum(axis=1, keepdims=True) - tall, wide.sum(axis=1, keepdims=True) - wide
+    tall_part, wide = tall_part.sum(axis=1, keepdims=True) - tall_part, wide.sum(axis=1, keepdims=True) - wide
     total = mass.sum(axis=-1)
     # If one row has nearly all the weight, the other folds together may have no weight.
     total = np.maximum(total.sum(axis=-1, keepdims=True) - total, 1e-300)[..., None, None]
-    a, b, _ = _fit(tall / total, wide / total, effective(weight, n) * (1 - 1 / folds), columns)
+    a, b, _ = _fit(tall_part / total, wide / total, effective_rows(weight, n) * (1 - 1 / folds), columns)
     fu, gv = _held_out_values(f, a, place_u), _held_out_values(g, b, place_v)
     squares = (mass * fu**2).sum((1, 2)) * (mass * gv**2).sum((1, 2))
     result = np.divide((mass * fu * gv).sum((1, 2)), np.sqrt(squares), out=np.zeros(count), where=squares > 0)
     return np.clip(result, -1.0, 1.0)
 
 
-def _held_out_values(functions: Basis, coefficients: Array, place: Index) -> Array:
+def _held_out_values(functions: Basis, coefficients: Array, index: Index) -> Array:
     """Return the values of each fold's function on the fold's rows; ``(K, folds, P) -> (K, folds,
     size)``."""
-    _, folds, _ = place.shape
-    result = np.empty(place.shape)
+    _, folds, _ = index.shape
+    result = np.empty(index.shape)
     # The function of every fold is computed at every position, and each fold then selects the positions of
     # its rows.
-    places = place + len(functions.tables[0]) * np.arange(folds)[:, None]
+    indices = index + len(functions.tables[0]) * np.arange(folds)[:, None]
     for k, member in enumerate(functions.member):
         curves = coefficients[k] @ functions.tables[member].T
-        np.take(curves.ravel(), places[k], out=result[k], mode="clip")
+        np.take(curves.ravel(), indices[k], out=result[k], mode="clip")
     return result
 
 
-def _fit(tall: Array, wide: Array, rows: Array, columns: int) -> tuple[Array, Array, Array]:
+def _fit(tall_part: Array, wide: Array, rows: Array, columns: int) -> tuple[Array, Array, Array]:
     """Return the coefficients of f and g, and their correlation on the rows of the cross-covariances.
 
     Parameters
     ----------
-    tall : (..., P, few * columns) array
+    tall_part : (..., P, few * columns) array
     wide : (..., few, P * columns) array
     rows : broadcastable to (...)
         Effective numbers of rows.
@@ -199,17 +199,17 @@ def _fit(tall: Array, wide: Array, rows: Array, columns: int) -> tuple[Array, Ar
     -------
     a : (..., P), b : (..., P * columns), value : (...)
     """
-    lead = tall.shape[:-2]
-    a, b = np.zeros((*lead, tall.shape[-2])), np.zeros((*lead, wide.shape[-1]))
-    predicted, value = np.full(lead, -1.0), np.zeros(lead)
-    for x, y, s, p, q in pairs(tall, wide, columns):
+    leading_shape = tall_part.shape[:-2]
+    a, b = np.zeros((*leading_shape, tall_part.shape[-2])), np.zeros((*leading_shape, wide.shape[-1]))
+    predicted, value = np.full(leading_shape, -1.0), np.zeros(leading_shape)
+    for x, y, s, p, q in pairs(tall_part, wide, columns):
         prediction = predicted_correlation(s, p / rows, q / rows)
-        better = prediction > predicted
-        predicted, value = np.where(better, prediction, predicted), np.where(better, s, value)
+        is_better = prediction > predicted
+        predicted, value = np.where(is_better, prediction, predicted), np.where(is_better, s, value)
         # All coefficients are first set to 0, because an earlier choice may have used more functions.
         for result, new in ((a, x), (b, y)):
-            result[better] = 0.0
-            result[..., : new.shape[-1]] = np.where(better[..., None], new, result[..., : new.shape[-1]])
+            result[is_better] = 0.0
+            result[..., : new.shape[-1]] = np.where(is_better[..., None], new, result[..., : new.shape[-1]])
     return a, b, value
 
 
@@ -228,23 +228,23 @@ def _by_fold(f: Basis, g: Basis, weight: Array | None, groups: Index | None) -> 
         folds = min(_FOLDS, n)
         key = f.dense.astype(np.uint64) << np.uint64(32) | g.dense.astype(np.uint64)
         order = _pseudo_random_order(key, weight)
-        inside, fold = np.divmod(np.arange(n), folds)
+        row_in_fold, fold = np.divmod(np.arange(n), folds)
     else:
         sizes = np.bincount(groups)
         folds = min(_FOLDS, len(sizes))
         number = _hashed(np.arange(len(sizes), dtype=np.uint64))
-        fold_of, filled = np.empty(len(sizes), dtype=np.intp), np.zeros(folds, dtype=np.intp)
+        fold_of, fold_sizes = np.empty(len(sizes), dtype=np.intp), np.zeros(folds, dtype=np.intp)
         for group in np.lexsort((number, -sizes)):
-            fold_of[group] = filled.argmin()
-            filled[fold_of[group]] += sizes[group]
+            fold_of[group] = fold_sizes.argmin()
+            fold_sizes[fold_of[group]] += sizes[group]
         order = np.argsort(fold_of[groups], kind="stable")[None]
-        fold = np.repeat(np.arange(folds), filled)
-        inside = np.arange(n) - np.repeat(np.cumsum(filled) - filled, filled)
-    shape = (count, folds, int(inside.max()) + 1)
+        fold = np.repeat(np.arange(folds), fold_sizes)
+        row_in_fold = np.arange(n) - np.repeat(np.cumsum(fold_sizes) - fold_sizes, fold_sizes)
+    shape = (count, folds, int(row_in_fold.max()) + 1)
 
     def by_fold(x: NDArray[Any]) -> NDArray[Any]:
         result = np.zeros(shape, dtype=x.dtype)
-        result[:, fold, inside] = np.take_along_axis(x, np.broadcast_to(order, x.shape), axis=-1)
+        result[:, fold, row_in_fold] = np.take_along_axis(x, np.broadcast_to(order, x.shape), axis=-1)
         return result
 
     mass = np.ones((count, n)) if weight is None else weight
@@ -254,12 +254,12 @@ def _by_fold(f: Basis, g: Basis, weight: Array | None, groups: Index | None) -> 
 def _pseudo_random_order(key: NDArray[np.uint64], weight: Array | None) -> Index:
     """Return a pseudo-random order of each pair's rows, (K, n), independent of their order in the table."""
     order = np.argsort(key, axis=-1, kind="stable") if weight is None else np.lexsort((weight, key))
-    ordered, place = np.take_along_axis(key, order, axis=-1), np.arange(key.shape[1])
+    ordered, position = np.take_along_axis(key, order, axis=-1), np.arange(key.shape[1])
     starts = np.zeros_like(order)
-    starts[:, 1:] = np.where(ordered[:, 1:] == ordered[:, :-1], 0, place[1:])
-    number = (place - np.maximum.accumulate(starts, axis=-1)).astype(np.uint64)
-    drawn = np.argsort(_hashed(ordered + number * np.uint64(0x9E3779B97F4A7C15)), axis=-1)
-    return np.take_along_axis(order, drawn, axis=-1)
+    starts[:, 1:] = np.where(ordered[:, 1:] == ordered[:, :-1], 0, position[1:])
+    number = (position - np.maximum.accumulate(starts, axis=-1)).astype(np.uint64)
+    shuffled = np.argsort(_hashed(ordered + number * np.uint64(0x9E3779B97F4A7C15)), axis=-1)
+    return np.take_along_axis(order, shuffled, axis=-1)
 
 
 def _hashed(key: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -107,8 +107,8 @@ def basis(x: Array, sample_weight: Array | None = None, *, tails: bool = False) 
     functions = _with_normal_scores if tails else _smooth
     if sample_weight is None:
         untied = None if tails else untied_table
-        return tabulated(x, lambda mass: orthonormal(functions(mass), mass), untied=untied)
-    unweighted = tabulated(x, functions)
+        return tabulated_functions(x, lambda mass: orthonormal(functions(mass), mass), untied=untied)
+    unweighted = tabulated_functions(x, functions)
     share = np.empty_like(sample_weight, dtype=np.float64)
     np.put_along_axis(
         share, unweighted.position, sample_weight / sample_weight.sum(axis=-1, keepdims=True), axis=-1
@@ -153,7 +153,7 @@ def category_basis(codes: NDArray[np.integer]) -> Basis:
         functions[:, : len(mass) - 1] = np.eye(len(mass))[:, :-1]
         return orthonormal(functions, mass)
 
-    return tabulated(np.minimum(rank[level], WIDTH)[None], levels)
+    return tabulated_functions(np.minimum(rank[level], WIDTH)[None], levels)
 
 
 def number_basis(values: Array) -> Basis:
@@ -161,7 +161,7 @@ def number_basis(values: Array) -> Basis:
     return basis(np.asarray(values, dtype=np.float64)[None])
 
 
-def tabulated(
+def tabulated_functions(
     x: Array | Index, functions: Callable[[Array], Array], untied: Callable[[int], Array] | None = None
 ) -> Basis:
     """Return functions of the ranks of K variables, computed once for all variables with the same ties.
@@ -178,7 +178,7 @@ def tabulated(
     """
     n = x.shape[1]
     if len(x) > 1 and x.strides[0] == 0:
-        return tabulated(x[:1], functions, untied).repeated(len(x))
+        return tabulated_functions(x[:1], functions, untied).repeated(len(x))
     order = np.argsort(x, axis=-1)
     position = np.empty_like(order)
     np.put_along_axis(position, order, np.broadcast_to(np.arange(n), x.shape), axis=-1)
@@ -238,12 +238,12 @@ def axis_of(mass: Array) -> Array:
     return np.cumsum(capped_mass) - capped_mass / 2
 
 
-def splines(place: Array, *, count: int = WIDTH) -> Array:
+def splines(position: Array, *, count: int = WIDTH) -> Array:
     """Return functions from smooth to rough, not yet orthogonal, at positions in [0, 1], (m, count)."""
-    coefficients, result = _from_smooth_to_rough()[:, :count], np.empty((len(place), count))
-    for start in range(0, len(place), _ROWS_AT_ONCE):
+    coefficients, result = _from_smooth_to_rough()[:, :count], np.empty((len(position), count))
+    for start in range(0, len(position), _ROWS_AT_ONCE):
         rows = slice(start, start + _ROWS_AT_ONCE)
-        np.matmul(_b_splines(place[rows]), coefficients, out=result[rows])
+        np.matmul(_b_splines(position[rows]), coefficients, out=result[rows])
     return result
 
 
@@ -291,23 +291,23 @@ def _inverse_root_with_zeros(gram: Array) -> Array:
     r, products = np.zeros((width, width)), np.zeros((width, width))
     for j in range(width):
         # The loop applies Gram–Schmidt to coefficients, with products[i] = r_iᵀG.
-        along = products[:j, j]
-        variance = gram[j, j] - along @ along
+        column = products[:j, j]
+        variance = gram[j, j] - column @ column
         if variance > _MIN_NEW_VARIANCE:
             r[j, j] = 1.0
-            r[:, j] -= r[:, :j] @ along
+            r[:, j] -= r[:, :j] @ column
             r[:, j] /= np.sqrt(variance)
             products[j] = r[:, j] @ gram
     return r
 
 
-def _b_splines(place: Array) -> Array:
+def _b_splines(position: Array) -> Array:
     """Return cubic B-splines with equally spaced knots, (m, INTERVALS + 3); only their span matters."""
-    interval = np.minimum(np.floor(place * INTERVALS), INTERVALS - 1)
-    t = place * INTERVALS - interval
-    rest = 1 - t
-    pieces = (rest**3, 4 - 6 * t**2 + 3 * t**3, 4 - 6 * rest**2 + 3 * rest**3, t**3)
-    functions = np.zeros((len(place), INTERVALS + 3))
+    interval = np.minimum(np.floor(position * INTERVALS), INTERVALS - 1)
+    t = position * INTERVALS - interval
+    complement = 1 - t
+    pieces = (complement**3, 4 - 6 * t**2 + 3 * t**3, 4 - 6 * complement**2 + 3 * complement**3, t**3)
+    functions = np.zeros((len(position), INTERVALS + 3))
     # At each position, only four B-splines are nonzero.
     np.put_along_axis(
         functions, interval.astype(np.intp)[:, None] + np.arange(4), np.stack(pieces, axis=1) / 6, axis=1
@@ -318,15 +318,15 @@ def _b_splines(place: Array) -> Array:
 @lru_cache(maxsize=1)
 def _from_smooth_to_rough() -> Array:
     """Return coefficients (INTERVALS + 3, P) of functions in ascending order of roughness, ∫f″² ÷ ∫f²."""
-    place = (np.arange(64 * INTERVALS) + 0.5) / (64 * INTERVALS)
-    values = _b_splines(place)
+    position = (np.arange(64 * INTERVALS) + 0.5) / (64 * INTERVALS)
+    values = _b_splines(position)
     values = values - values.mean(axis=0)
     # The basis of the space without constants is orthonormal, and centring removes one dimension.
-    _, size, axes = np.linalg.svd(values / np.sqrt(len(place)), full_matrices=False)
+    _, size, axes = np.linalg.svd(values / np.sqrt(len(position)), full_matrices=False)
     coefficients = axes[:WIDTH].T / size[:WIDTH]
-    curvature = np.diff(values @ coefficients, 2, axis=0) * len(place) ** 2
-    _, turn = np.linalg.eigh(curvature.T @ curvature / len(place))
-    ordered: Array = coefficients @ turn
+    curvature = np.diff(values @ coefficients, 2, axis=0) * len(position) ** 2
+    _, eigenvectors = np.linalg.eigh(curvature.T @ curvature / len(position))
+    ordered: Array = coefficients @ eigenvectors
     # The sign of an eigenvector is arbitrary, so every function is made negative at its lowest position.
     ordered *= -np.sign((values @ ordered)[0])
     ordered.flags.writeable = False
@@ -345,7 +345,7 @@ def cross_covariances(
     count, folds, size = place_u.shape
     width_u, width_v = f.tables[0].shape[1], g.tables[0].shape[1]
     few_v = FEW * width_v // WIDTH
-    tall, wide = np.empty((count, folds, width_u, few_v)), np.empty((count, folds, FEW, width_v))
+    tall_part, wide = np.empty((count, folds, width_u, few_v)), np.empty((count, folds, FEW, width_v))
     # Members are processed one at a time in two buffers that fit in the processor's cache, unlike a whole
     # stack.
     left, right = np.empty((folds, size, width_u)), np.empty((folds, size, width_v))
@@ -354,9 +354,9 @@ def cross_covariances(
         np.take(g.tables[g.member[k]], place_v[k], axis=0, out=right, mode="clip")
         if mass is not None:
             left *= mass[k][..., None]
-        np.matmul(left.swapaxes(1, 2), right[..., :few_v], out=tall[k])
+        np.matmul(left.swapaxes(1, 2), right[..., :few_v], out=tall_part[k])
         np.matmul(left[..., :FEW].swapaxes(1, 2), right, out=wide[k])
-    return tall, wide
+    return tall_part, wide
 
 
 def of_all_rows(f: Basis, g: Basis, weight: Array | None) -> tuple[Array, Array]:
@@ -378,7 +378,7 @@ def of_all_rows(f: Basis, g: Basis, weight: Array | None) -> tuple[Array, Array]
         share_u[rows, f.position], share_v[rows, g.position] = share, share
     width_u, width_v = f.tables[0].shape[1], g.tables[0].shape[1]
     few_u, few_v = FEW * width_u // WIDTH, FEW * width_v // WIDTH
-    tall, wide = np.empty((count, width_u, few_v)), np.empty((count, few_u, width_v))
+    tall_part, wide = np.empty((count, width_u, few_v)), np.empty((count, few_u, width_v))
     # Members with the same ties share their tables. Only the smaller set of functions is moved to the rows of
     # the other variable.
     tables = f.member * len(g.tables) + g.member
@@ -395,23 +395,23 @@ def of_all_rows(f: Basis, g: Basis, weight: Array | None) -> tuple[Array, Array]
             if share_u is not None and share_v is not None:
                 moved_v *= share_u[selected][..., None]
                 moved_u *= share_v[selected][..., None]
-            tall[selected] = f.tables[i].T @ moved_v
+            tall_part[selected] = f.tables[i].T @ moved_v
             wide[selected] = moved_u.swapaxes(1, 2) @ g.tables[j]
-    return (tall / n, wide / n) if weight is None else (tall, wide)
+    return (tall_part / n, wide / n) if weight is None else (tall_part, wide)
 
 
-def pairs(tall: Array, wide: Array, columns: int) -> Iterator[tuple[Array, Array, Array, int, int]]:
+def pairs(tall_part: Array, wide: Array, columns: int) -> Iterator[tuple[Array, Array, Array, int, int]]:
     """Yield, for each choice of sizes, coefficients and correlation of f and g, and numbers of functions."""
-    for many, few in SIZES:
-        for p, q in [(many, few)] if many == few else [(many, few), (few, many)]:
+    for n_many, few in SIZES:
+        for p, q in [(n_many, few)] if n_many == few else [(n_many, few), (few, n_many)]:
             if p >= q:
-                x, y, s = leading(tall[..., :p, : q * columns])
+                x, y, s = leading_triple(tall_part[..., :p, : q * columns])
             else:
-                y, x, s = leading(wide[..., :p, : q * columns].swapaxes(-1, -2))
+                y, x, s = leading_triple(wide[..., :p, : q * columns].swapaxes(-1, -2))
             yield x, y, s, p, q * columns
 
 
-def leading(c: Array) -> tuple[Array, Array, Array]:
+def leading_triple(c: Array) -> tuple[Array, Array, Array]:
     """Return the first singular triple of each (..., p, q) matrix with small q, by the 16th power of CᵀC."""
     power = c.swapaxes(-1, -2) @ c
     trace = np.einsum("...ii", power)[..., None, None]
@@ -435,12 +435,12 @@ def predicted_correlation(s: Array, p: Array, q: Array) -> Array:
     corrected value is √((s² − p − q)² − 4pq) / s, or 0 if noise alone can give s (Gavish and Donoho 2017,
     equation 7).
     """
-    inside = np.maximum((s**2 - p - q) ** 2 - 4 * p * q, 0.0)
+    discriminant = np.maximum((s**2 - p - q) ** 2 - 4 * p * q, 0.0)
     signal = s > np.sqrt(p) + np.sqrt(q)
-    return np.where(signal, np.sqrt(inside) / np.where(signal, s, 1.0), 0.0)
+    return np.where(signal, np.sqrt(discriminant) / np.where(signal, s, 1.0), 0.0)
 
 
-def effective(weight: Array | None, n: int) -> Array:
+def effective_rows(weight: Array | None, n: int) -> Array:
     """Return Kish's effective number of rows, (K, 1)."""
     if weight is None:
         return np.array([[float(n)]])

@@ -22,7 +22,7 @@ from fairdash.dependence.classical import mid_ranks
 from fairdash.dependence.spline_basis import (
     FEW,
     Basis,
-    effective,
+    effective_rows,
     of_all_rows,
     pairs,
     predicted_correlation,
@@ -51,8 +51,8 @@ _PIECE = 256
 #: Minimum effective number of rows per cell. With fewer rows per cell, noise alone gives large singular
 #: values.
 ROWS_A_CELL = 7.5
-#: Functions count as spread over all rows if E h² / p² is at most this value (:func:`_supported`). Without
-#: ties, E h² / p² is at most 1.4.
+#: Functions count as spread over all rows if E h² / p² is at most this value (:func:`_support_weight`).
+#: Without ties, E h² / p² is at most 1.4.
 _MAX_SPREAD_RATIO = 1.5
 #: Factor by which a bound is increased, because rounding errors could make it too low.
 _ROUNDING = 1 + 1e-9
@@ -84,10 +84,10 @@ def corrected(s: Array, p: Array, q: Array) -> Array:
     """
     a, b = np.maximum(1 - p, 1e-9), np.maximum(1 - q, 1e-9)
     # The equation to solve is ab·r² + half·2r + pq = 0.
-    half = (a * q + b * p - s**2) / 2
-    inside = half**2 - a * b * p * q
-    real = (inside >= 0) & (half < 0)
-    r = (-half + np.sqrt(np.where(real, inside, 0.0))) / (a * b)
+    half_sum = (a * q + b * p - s**2) / 2
+    discriminant = half_sum**2 - a * b * p * q
+    real = (discriminant >= 0) & (half_sum < 0)
+    r = (-half_sum + np.sqrt(np.where(real, discriminant, 0.0))) / (a * b)
     return np.where(real, np.sqrt(np.clip(r, 0.0, 1.0)), 0.0)
 
 
@@ -122,7 +122,8 @@ def corrected_of(
 ) -> Array:
     """Return the corrected value of each pair, (K,), from functions of u and of v with `columns` columns."""
     count, n = f.position.shape
-    rows, fewest = _effective_rows(effective(weight, n)[:, 0], f.dense, g.dense, weight, columns, groups)
+    n_rows = effective_rows(weight, n)[:, 0]
+    rows, min_rows = _effective_rows(n_rows, f.dense, g.dense, weight, columns, groups)
     rows, result = np.broadcast_to(rows, count), np.empty(count)
     for start in range(0, count, _PIECE):
         piece = slice(start, start + _PIECE)
@@ -130,8 +131,8 @@ def corrected_of(
         value, predicted = _smooth_estimate(*of_all_rows(a, b, weights), a, b, weights, rows[piece], columns)
         if columns == 1:
             tied = _has_ties(a) & _has_ties(b)
-            tables = step_tables(Cells.of(a, fewest), Cells.of(b, fewest), weights, rows[piece], tied)
-            value = _with_steps(value, predicted, rows[piece], tables)
+            tables = step_tables(Cells.of(a, min_rows), Cells.of(b, min_rows), weights, rows[piece], tied)
+            value = _combine_with_steps(value, predicted, rows[piece], tables)
         result[piece] = value
     return result
 
@@ -170,19 +171,19 @@ def _intraclass_correlation(ranks: Index, groups: Index) -> Array:
         ranks = ranks[:1]
     z = ranks - ranks.mean(axis=1, keepdims=True)
     z = z / np.maximum(z.std(axis=1, keepdims=True), 1e-300)
-    together = np.array([(np.bincount(groups, scores) ** 2).sum() - (scores**2).sum() for scores in z])
-    return np.clip(together / pairs_of_rows, 0.0, 1.0)
+    pair_sums = np.array([(np.bincount(groups, scores) ** 2).sum() - (scores**2).sum() for scores in z])
+    return np.clip(pair_sums / pairs_of_rows, 0.0, 1.0)
 
 
 def _smooth_estimate(
-    tall: Array, wide: Array, f: Basis, g: Basis, weight: Array | None, rows: Array, columns: int
+    tall_part: Array, wide: Array, f: Basis, g: Basis, weight: Array | None, rows: Array, columns: int
 ) -> tuple[Array, Array]:
     """Return the corrected estimate from smooth functions, and the highest predicted correlation.
 
     The estimate is the value from few functions plus the weighted gain from more functions.
     """
-    _, _, values, many, few = zip(*pairs(tall, wide, columns), strict=True)
-    s, u, v = np.array(values), np.array(many), np.array(few)
+    _, _, values, n_many, few = zip(*pairs(tall_part, wide, columns), strict=True)
+    s, u, v = np.array(values), np.array(n_many), np.array(few)
     p, q = _n_nonzero_functions(f)[:, u - 1].T, _n_nonzero_functions(g)[:, v - 1].T
     n, support = np.broadcast_to(rows, s.shape), np.ones_like(s)
     # Without ties, all functions are spread over all rows.
@@ -191,7 +192,7 @@ def _smooth_estimate(
         squares_u, squares_v = _squares(f, weight, u), _squares(g, weight, v, columns)
         n = np.where(tied, rows_behind(rows, p, q, squares_u, squares_v), rows)
         for squares, count, is_more in ((squares_u, p, u > FEW), (squares_v, q, v > FEW * columns)):
-            share = _supported(rows, count[is_more], squares[is_more])
+            share = _support_weight(rows, count[is_more], squares[is_more])
             support[is_more] *= np.where(tied, share, 1.0)
     # Noise adds pq / n to the squared correlations.
     noise = np.minimum((p * q / n)[0], 1.0)
@@ -223,11 +224,11 @@ def rows_behind(rows: Array, p: Array, q: Array, squares_u: Array, squares_v: Ar
     return np.asarray(rows / (1 + excess[0] * excess[1] / np.maximum(2 * p * q * rows, 1e-300)))
 
 
-def _supported(rows: Array, p: Array, squares: Array) -> Array:
+def _support_weight(rows: Array, p: Array, squares: Array) -> Array:
     """Return the weight of p functions, which falls from 1 to 0 if few rows determine the functions."""
-    uneven = squares / np.maximum(p, 1.0) ** 2
+    variation = squares / np.maximum(p, 1.0) ** 2
     support = np.maximum(
-        rows / (uneven * np.maximum(p, 1.0) * ROWS_A_CELL), _MAX_SPREAD_RATIO / np.maximum(uneven, 1.0)
+        rows / (variation * np.maximum(p, 1.0) * ROWS_A_CELL), _MAX_SPREAD_RATIO / np.maximum(variation, 1.0)
     )
     return _smooth_step(support, 2 / 3, 1.0)
 
@@ -235,7 +236,7 @@ def _supported(rows: Array, p: Array, squares: Array) -> Array:
 def _squares(x: Basis, weight: Array | None, counts: Index, columns: int = 1) -> Array:
     """Return E h² for each of S counts, (S, K), where h is the sum of the first `count` squared functions."""
     n = x.position.shape[1]
-    sizes, place = np.unique(counts, return_inverse=True)
+    sizes, inverse = np.unique(counts, return_inverse=True)
     squares = np.empty((len(x.tables), len(sizes)))
     for table, k in zip(*np.unique(x.member, return_index=True), strict=True):
         if weight is None and columns == 1 and x.dense[k].max() == n - 1:
@@ -248,7 +249,7 @@ def _squares(x: Basis, weight: Array | None, counts: Index, columns: int = 1) ->
             last = np.cumsum(np.bincount(x.dense[k])) - 1
             functions, share = functions[last], np.bincount(x.dense[k], share)
         squares[table] = _mean_square(functions, share, sizes)
-    return squares[x.member].T[place]
+    return squares[x.member].T[inverse]
 
 
 @lru_cache(maxsize=4)
@@ -278,17 +279,17 @@ def _smooth_step(x: Array, low: float, high: float) -> Array:
     return t * t * (3 - 2 * t)
 
 
-def _with_steps(smooth: Array, predicted: Array, rows: Array, tables: Tables) -> Array:
+def _combine_with_steps(smooth: Array, predicted: Array, rows: Array, tables: Tables) -> Array:
     """Return the smooth estimate, moved towards the step estimate if steps predict a higher correlation."""
     root = np.sqrt(rows)
-    least = predicted + _ADVANTAGE[0] / root
-    pairs_left = np.arange(len(least))
+    min_evidence = predicted + _ADVANTAGE[0] / root
+    pairs_left = np.arange(len(min_evidence))
     # Powers of the table bound the largest eigenvalue, and higher powers give tighter bounds. The exact value
     # is rarely needed.
     for squarings in (2, 4):
         is_candidate = np.zeros(len(pairs_left), dtype=bool)
         for bound, p, q, n in bounds(tables, pairs_left, squarings):
-            is_candidate |= (predicted_correlation(bound, p / n, q / n) > least[pairs_left]) & (
+            is_candidate |= (predicted_correlation(bound, p / n, q / n) > min_evidence[pairs_left]) & (
                 evidence(bound, p, q, n) > _STEPS[0]
             )
         pairs_left = pairs_left[is_candidate]
@@ -297,21 +298,21 @@ def _with_steps(smooth: Array, predicted: Array, rows: Array, tables: Tables) ->
     root = root[pairs_left]
     s, p, q, n = (np.array(table) for table in zip(*correlations(tables, pairs_left), strict=True))
     predictions, values = predicted_correlation(s, p / n, q / n), corrected(s, p / n, q / n)
-    best, shown = predictions.max(axis=0), evidence(s, p, q, n).max(axis=0)
+    best, best_evidence = predictions.max(axis=0), evidence(s, p, q, n).max(axis=0)
     # Tables are ordered from coarse to fine, and tables of equal size by value, so that exchanging u and v
     # has no effect.
     order = np.lexsort((values, p * q), axis=0)
     predictions, values = (np.take_along_axis(table, order, axis=0) for table in (predictions, values))
     value = np.zeros_like(best)
-    for one, prediction in zip(values, predictions, strict=True):
+    for values_of_size, prediction in zip(values, predictions, strict=True):
         value = value + _smooth_step(
             root * (prediction - best), -_CLOSE_PREDICTIONS[1], -_CLOSE_PREDICTIONS[0]
-        ) * (one - value)
-    advantage = _smooth_step(root * (best - predicted[pairs_left]), *_ADVANTAGE)
-    share = _smooth_step(shown, *_STEPS) * advantage
-    moved = smooth.copy()
-    moved[pairs_left] += share * (value - moved[pairs_left])
-    return moved
+        ) * (values_of_size - value)
+    gain = _smooth_step(root * (best - predicted[pairs_left]), *_ADVANTAGE)
+    share = _smooth_step(best_evidence, *_STEPS) * gain
+    shifted = smooth.copy()
+    shifted[pairs_left] += share * (value - shifted[pairs_left])
+    return shifted
 
 
 @dataclass(frozen=True)
@@ -339,9 +340,9 @@ class Cells:
         """Divide a variable into cells by mid-rank; `rows` is the (smallest) effective number of rows."""
         n = x.position.shape[1]
         edges = tail_edges(rows)
-        finest = _MAX_CELLS
-        while finest * ROWS_A_CELL > rows:
-            finest //= 2
+        max_cells = _MAX_CELLS
+        while max_cells * ROWS_A_CELL > rows:
+            max_cells //= 2
         # Members with the same ties have the same ranks at each position.
         ranks = np.empty((len(x.tables), n))
         for table, first in zip(*np.unique(x.member, return_index=True), strict=True):
@@ -358,9 +359,9 @@ class Cells:
             return np.take_along_axis(cells[x.member], x.position, axis=-1)
 
         fine = None
-        if finest >= _MIN_CELLS:
-            fine = cell_numbers(lambda rank: np.minimum(np.floor(rank * finest), finest - 1))
-        return cls(cell_numbers(lambda rank: np.searchsorted(edges, rank)), fine, len(edges) + 1, finest)
+        if max_cells >= _MIN_CELLS:
+            fine = cell_numbers(lambda rank: np.minimum(np.floor(rank * max_cells), max_cells - 1))
+        return cls(cell_numbers(lambda rank: np.searchsorted(edges, rank)), fine, len(edges) + 1, max_cells)
 
 
 def step_tables(a: Cells, b: Cells, weight: Array | None, rows: Array, tied: NDArray[np.bool_]) -> Tables:
@@ -382,13 +383,13 @@ def step_tables(a: Cells, b: Cells, weight: Array | None, rows: Array, tied: NDA
         (:func:`rows_behind`).
     """
     tables = [_gram(_shares(a.tails, b.tails, a.n_tails, b.n_tails, weight), rows, tied)]
-    for fine, coarse in ((a, b), (b, a)):
-        if fine.fine is None:
+    for fine_table, coarse_table in ((a, b), (b, a)):
+        if fine_table.fine is None:
             break
-        shares = _shares(fine.fine, coarse.tails, fine.n_fine, coarse.n_tails, weight)
+        shares = _shares(fine_table.fine, coarse_table.tails, fine_table.n_fine, coarse_table.n_tails, weight)
         while shares.shape[1] >= _MIN_CELLS:
             gram, of_rows, of_columns, n = _gram(shares, rows, tied)
-            tables.append((gram, *((of_rows, of_columns) if fine is a else (of_columns, of_rows)), n))
+            tables.append((gram, *((of_rows, of_columns) if fine_table is a else (of_columns, of_rows)), n))
             shares = shares[:, ::2] + shares[:, 1::2]
     return tables
 
@@ -425,11 +426,11 @@ def tail_edges(rows: float) -> Array:
 def _shares(a: Codes, b: Codes, count_a: int, count_b: int, weight: Array | None) -> Array:
     """Return the share of the mass in each pair of cells; ``(K, n), (K, n) -> (K, count_a, count_b)``."""
     members = len(a)
-    place = a + np.arange(members)[:, None] * count_a
-    place *= count_b
-    place += b
+    flat_index = a + np.arange(members)[:, None] * count_a
+    flat_index *= count_b
+    flat_index += b
     mass = None if weight is None else (weight / weight.sum(axis=-1, keepdims=True)).ravel()
-    sums = np.bincount(place.ravel(), mass, minlength=members * count_a * count_b)
+    sums = np.bincount(flat_index.ravel(), mass, minlength=members * count_a * count_b)
     shares: Array = sums.reshape(members, count_a, count_b) / (a.shape[1] if weight is None else 1.0)
     return shares
 
@@ -442,9 +443,9 @@ def _gram(shares: Array, n: Array, tied: NDArray[np.bool_]) -> tuple[Array, Arra
     scaled = shares.swapaxes(1, 2) @ (shares * rows[:, :, None])
     gram = scaled * (np.sqrt(columns)[:, :, None] * np.sqrt(columns)[:, None, :])
     gram -= root[:, :, None] * root[:, None, :]
-    p, q = ((of > 0).sum(axis=1) - 1.0 for of in (of_a, of_b))
+    p, q = ((counts > 0).sum(axis=1) - 1.0 for counts in (of_a, of_b))
     if tied.any():
         # In a cell, the squared functions sum to 1 / share − 1.
-        squares = (one.sum(axis=1) - 2 * k - 1 for one, k in ((rows, p), (columns, q)))
+        squares = (matrix.sum(axis=1) - 2 * k - 1 for matrix, k in ((rows, p), (columns, q)))
         n = np.where(tied, rows_behind(n, p, q, *squares), n)
     return gram, p, q, n

@@ -1,4 +1,4 @@
-"""Evaluation of predictions in tidy tables: accuracy, dependence with noise floor, and changes by group."""
+"""Evaluation of predictions in tidy tables: accuracy, dependence and its noise floor, changes by group."""
 
 from fairdash.evaluation.assess import DEFAULT_MEASURE, DEFAULT_MEASURES, assess_predictions
 from fairdash.evaluation.capping import cap_cost

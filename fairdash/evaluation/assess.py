@@ -34,7 +34,7 @@ from fairdash.training.settings import OBJECTIVES
 from fairdash.training.splits import Split
 from fairdash.utils.classes import attributes_of
 from fairdash.utils.registry import get_entry
-from fairdash.utils.rounding import SINGLE, settled, varies
+from fairdash.utils.rounding import SINGLE, restore_ties, varies
 from fairdash.utils.seeds import Stream, rng_of, seed_of
 
 DEFAULT_MEASURES = (
@@ -46,25 +46,27 @@ DEFAULT_MEASURES = (
     "fairquant",
     "fairquant_cumulative",
 )
-#: Default measure of pages, reports and the command line. Among the quick measures, it is the only one whose
-#: test detects all simulated kinds of links in nearly all samples of 300 rows (benchmarks/judges.py).
+#: Default measure of dependence on pages, in reports and on the command line. Among the quick measures, only
+#: this one's test detects all simulated kinds of links in nearly all samples of 300 rows
+#: (benchmarks/judges.py).
 DEFAULT_MEASURE = "hgr_spline"
 N_PERMUTATIONS = 100
-#: Maximum number of permutations if there are weights, because no measure then has a fast method for
-#: permutations. With 39 permutations, a p-value of exactly 5 % is possible.
+#: Maximum number of permutations if rows have weights, because no measure then has a fast method for
+#: permutations. 39 permutations allow a p-value of exactly 5 %.
 _MAX_WEIGHTED_PERMUTATIONS = 39
-#: Maximum number of rows for measuring dependence; larger parts of a split are sampled. The sampling noise
-#: of about 0.014 per split is similar to the difference between two trainings with different seeds.
+#: Maximum number of rows for measuring dependence. A larger part of a split is sampled. The sampling noise
+#: per split, about 0.014, is similar to the difference between two trainings with different seeds.
 MAX_ROWS = 5_000
-#: Maximum number of rows for the omnibus test (verdict); larger parts of a split are sampled.
+#: Maximum number of rows for the omnibus test (verdict). A larger part of a split is sampled.
 MAX_JUDGED_ROWS = 50_000
-#: Maximum product of rows and permutations for a floor. Large parts have low and stable floors, so they need
-#: fewer permutations.
+#: Maximum product of rows and permutations for a noise floor. The floor of a large part is low and stable, so
+#: it needs fewer permutations.
 ROWS_PERMUTED = 200_000
 MIN_PERMUTATIONS = 20
-#: Predictions are treated as having no ties if at most this share of the rows is tied.
+#: Predictions count as untied if at most this share of the rows is tied.
 _MAX_TIED_SHARE = 0.005
-#: Number of permutations or multipliers for the verdict, which is the same for any number of rows.
+#: Number of permutations, or of draws of random signs, for the verdict. It does not depend on the number of
+#: rows.
 VERDICT_PERMUTATIONS = ENOUGH_PERMUTATIONS
 
 
@@ -101,9 +103,9 @@ def assess_predictions(
     loss
         Training loss; for any loss except squared error, its ``deviance`` is an additional measure.
     measures
-        Ids in :data:`fairdash.dependence.REGISTRY`. Values and floors use the same statistic.
+        Ids in :data:`fairdash.dependence.REGISTRY`. Values and noise floors use the same statistic.
     n_permutations
-        Maximum number of permutations of the sensitive columns for each floor; large tables use fewer
+        Maximum number of permutations of the sensitive columns for each noise floor; large tables use fewer
         permutations.
     parts
         Names of the parts to assess, if a split has them.
@@ -120,27 +122,27 @@ def assess_predictions(
         :data:`fairdash.evaluation.figures.FIGURES` without the standard error. For measures of error,
         ``column`` is empty: ``mse`` is the mean squared error divided by the mean squared error of predicting
         the training average on the same rows (0 is perfect, 1 is as good as the average), ``rmse`` is in the
-        target's units, and ``deviance`` is divided by the deviance of the training average. Each floor
+        target's units, and ``deviance`` is divided by the deviance of the training average. Each noise floor
         belongs to a single split. ``edge`` and ``p`` belong to the test of the mean over all splits
         (:func:`fairdash.evaluation.verdict.add_verdicts`) and are the same in all splits. ``verdict`` is one
-        test of several fixed measures, whichever `measures` are passed
-        (:class:`fairdash.evaluation.verdict.Verdict`). Tests use test rows only and are NaN for other parts,
-        because results on training rows are too good, and validation rows are used to select models. The
-        function :func:`fairdash.evaluation.wide` returns one row per model and part.
+        test of several measures, which are always the same, whatever the argument `measures`
+        (:class:`fairdash.evaluation.verdict.Verdict`). Tests use test rows only, and their results are NaN
+        for other parts: results on training rows are too good, and validation rows are used to select models.
+        The function :func:`fairdash.evaluation.wide` returns one row per model and part.
 
         With several sensitive columns, a measure has one row per column. A measure that accepts several
         columns has another row for all columns jointly, with an empty column name. A column such as “age ×
-        sex” represents the additional effect of a combination of two attributes
+        sex” represents a combination of two attributes
         (:func:`fairdash.evaluation.crossed_cells.products_of`). Each column has one verdict, except that the
         classes of an attribute share one joint test.
 
         Predictions that are constant up to rounding have dependence 0. If a sensitive column is constant in a
-        part, dependence on it is undefined (NaN) and omitted from means over splits.
+        part, dependence on it is undefined (NaN). Means over splits omit it.
 
-        Permutations move the values of the sensitive column by whole groups of rows. The rows of a group stay
-        in one fold of a cross-fitted measure. Rows are weighted by the data set's weight, except in measures
-        that do not accept weights. In parts with more than 5,000 rows, dependence is measured on a random
-        sample of 5,000 rows, and the verdict uses at most 50,000 rows.
+        Permutations exchange the sensitive values of whole groups of rows. If a measure is cross-fitted, all
+        rows of a group are in the same fold, except for HGR_NN, χ²_NN and MINE. Rows are weighted by the data
+        set's weight, except in measures that do not accept weights. In parts with more than 5,000 rows,
+        dependence is measured on a random sample of 5,000 rows, and the verdict uses at most 50,000 rows.
     """
     judge = Judge(dataset, objective=objective, loss=loss, measures=measures, random_state=random_state)
 
@@ -148,19 +150,19 @@ def assess_predictions(
         if progress is not None:
             progress(j / len(splits))
         figures: dict[str, Any] = {}
-        of_split = (members["split"] == j).to_numpy()
+        in_split = (members["split"] == j).to_numpy()
         assessed = [part for part in splits[j].parts if part in parts]
-        for done, part in enumerate(assessed):
+        for n_done, part in enumerate(assessed):
             count = n_permutations if part == "test" else 0
-            tested = judge.tested(predictions[of_split], splits[j], part) if count else {}
+            tested = judge.tested(predictions[in_split], splits[j], part) if count else {}
             values, null = judge.figures(
-                predictions[of_split], splits[j], part, split_number=j, n_permutations=count
+                predictions[in_split], splits[j], part, split_number=j, n_permutations=count
             )
-            ids = members[of_split].reset_index(names="model").assign(part=part, n=len(splits[j].parts[part]))
+            ids = members[in_split].reset_index(names="model").assign(part=part, n=len(splits[j].parts[part]))
             figures[part] = tidy(ids, judge.cells, values)
             figures |= {f"{part} {judge.cells.index(cell)}": each for cell, each in (null | tested).items()}
             if progress is not None:
-                progress((j + (done + 1) / len(assessed)) / len(splits))
+                progress((j + (n_done + 1) / len(assessed)) / len(splits))
         return figures
 
     nulls: dict[tuple[int, str], Nulls] = {}
@@ -172,13 +174,13 @@ def assess_predictions(
         return figures
 
     by_split = independent(run_step, {str(j): partial(step, j) for j in range(len(splits))})
-    places = [(j, part) for j, split in enumerate(splits) for part in split.parts if part in parts]
-    for j, part in places:
+    pairs = [(j, part) for j, split in enumerate(splits) for part in split.parts if part in parts]
+    for j, part in pairs:
         stored_names = {cell: f"{part} {k}" for k, cell in enumerate(judge.cells)}
         if null := {cell: by_split[j][name] for cell, name in stored_names.items() if name in by_split[j]}:
             nulls[j, part] = null
-    # The models have the same order in the null values and in the tables.
-    models, cells, values = untidy(pd.concat([by_split[j][part] for j, part in places], ignore_index=True))
+    # The null values and the tables have the models in the same order.
+    models, cells, values = untidy(pd.concat([by_split[j][part] for j, part in pairs], ignore_index=True))
     add_verdicts(models, cells, values, nulls, signed=judge.signed)
     order = np.argsort(models["model"].to_numpy(), kind="stable")
     keys = ["method", "lam", "split", "part", "diverged"]
@@ -215,7 +217,7 @@ class Judge:
         errors = ERRORS if loss.power else ERRORS[:2]
         crossed = {name: [name] for name, columns in products.items() if name in columns}
         verdicts = ((VERDICT, str(name)) for name in (*self.sensitive.columns, *crossed))
-        #: Measures and columns that are assessed for each model.
+        #: Measures and columns for which each model is assessed.
         self.cells: list[Cell] = [*((error, "") for error in errors), *self.columns, *verdicts]
         self._attributes = {**attributes_of(self.sensitive), **crossed}
 
@@ -228,11 +230,11 @@ class Judge:
         split_number: int,
         n_permutations: int,
     ) -> tuple[NDArray[np.float64], Nulls]:
-        """Return the results of each pair of measure and column, (K, M, F), in one part of a split.
+        """Return the results of K models for M pairs of measure and column, (K, M, F), in a part of a split.
 
-        The second result contains the values under independence. If a large part is sampled, the number of
-        the split is the seed of the sample. All splits use the same permutations. The floors are NaN if there
-        are no permutations.
+        The second result contains the values for permuted sensitive columns. If a large part is sampled, the
+        number of the split is the seed of the sample. All splits use the same permutations. Without
+        permutations, the noise floors are NaN.
         """
         rows, train, y, weight = split.parts[part], split.train, self.y, self.weight
         squared = [
@@ -260,21 +262,22 @@ class Judge:
     ) -> Nulls:
         """Return the omnibus test's measures for the observed and B permuted orders of s, (W, M, K, B + 1).
 
-        If there are no permutations, only the observed order is evaluated, (W, M, K, 1). All splits use the
+        Without permutations, the result contains only the observed order, (W, M, K, 1). All splits use the
         same orders of the whole table, or the same random signs if the table has more than 20,000 rows.
         """
         rows = split.parts[part]
         if len(rows) > MAX_JUDGED_ROWS:
-            # Sampling by a fixed priority selects a row either in all parts that contain it or in none.
+            # A row has the same random priority in all parts, so it is sampled in all parts that contain it
+            # or in none.
             rows = np.sort(rows[np.argsort(self._priority[rows])[:MAX_JUDGED_ROWS]])
         u = self._assessed_variable(predictions, split, rows)
         weight = self.weight[rows] if self.has_weight else None
         of_column: dict[str, NDArray[np.float64]] = {}
         for name, columns in self._attributes.items():
-            # Numeric columns are used unchanged, and classes become codes, whose order is arbitrary.
+            # Numeric columns are used unchanged. Classes become numbers, in an arbitrary order.
             s = self._values[columns].to_numpy(dtype=float) @ np.arange(1.0, len(columns) + 1)
-            # All classes of an attribute share one test, because separate tests would report a link by chance
-            # in more than 5 % of runs.
+            # All classes of an attribute share one test. Separate tests would report a link by chance in more
+            # than 5 % of runs.
             side = Side.of(s[rows], are_classes=len(columns) > 1)
             if len(self.y) > MAX_PERMUTED_ROWS:
                 blocks, signs = self._signs
@@ -293,8 +296,8 @@ class Judge:
     ) -> NDArray[np.intp]:
         """Return permutations of a part's rows for a sensitive attribute or column, (count, m)."""
         key = rows.tobytes()
-        # The verdict and the floors of a part use the same permutations. The cache holds only the latest
-        # part.
+        # The verdict and the noise floors of a part use the same permutations. The cache holds only those of
+        # the latest part.
         key_of_orders, orders = self._drawn.get(name, (b"", np.empty((0, 0), dtype=np.intp)))
         if key_of_orders != key or len(orders) < count:
             orders = part_permutations(
@@ -313,23 +316,24 @@ class Judge:
 
     @cached_property
     def _signs(self) -> tuple[NDArray[np.intp], Signs]:
-        """Return each row's block and the signs of the blocks; the rows of a group are in the same block."""
+        """Return each row's block and the blocks' random signs; a block contains all rows of a group."""
         codes = np.arange(len(self.y)) if self.groups is None else self.groups
         return draw_signs(codes, VERDICT_PERMUTATIONS, self.random_state)
 
     def _assessed_variable(
         self, predictions: NDArray[np.float64], split: Split, rows: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Return the assessed variable, (K, m), made exactly constant if it is constant up to rounding."""
+        """Return the assessed variable, (K, m), without rounding errors if it is otherwise constant."""
         u = np.asarray(self.objective.audit(predictions[:, rows], self.y[rows]))
-        # Networks compute in single precision in the unit of the target, which determines the rounding error.
+        # Networks compute in single precision, so the size of the rounding error depends on the unit of the
+        # target.
         unit = TargetScale.of(self.y[split.train], self.loss, self.weight[split.train]).unit
-        return settled(u, eps=SINGLE, unit=unit)
+        return restore_ties(u, eps=SINGLE, unit=unit)
 
     def _dependence(
         self, u: NDArray[np.float64], rows: NDArray[np.int64], *, n_permutations: int
     ) -> tuple[dict[Cell, list[NDArray[np.float64]]], Nulls]:
-        """Return value, floor and floor quantile by measure and column for u (K, m), and the null values."""
+        """Return values, noise floors and floor quantiles of u (K, m) by measure and column, and nulls."""
         figures, nulls = {}, {}
         weight = self.weight[rows] if self.has_weight else None
         groups = None if self.groups is None else np.unique(self.groups[rows], return_inverse=True)[1]
@@ -361,15 +365,14 @@ class Judge:
         return figures, nulls
 
 
-def permutations_behind_floor(n_rows: int, most: int, *, has_weight: bool) -> int:
-    """Return the number of permutations for the floors of a part with `n_rows` rows.
+def permutations_behind_floor(n_rows: int, max_rows: int, *, has_weight: bool) -> int:
+    """Return the number of permutations for the noise floors of a part with `n_rows` rows.
 
-    With weights, each permutation is evaluated twice: once with the weights kept with u, and once with the
-    weights moved with v.
+    With weights, each permutation is evaluated twice: first the weights stay with u, then they move with v.
     """
     if has_weight:
-        n_rows, most = 2 * n_rows, min(most, _MAX_WEIGHTED_PERMUTATIONS)
-    return min(most, max(MIN_PERMUTATIONS, ROWS_PERMUTED // n_rows))
+        n_rows, max_rows = 2 * n_rows, min(max_rows, _MAX_WEIGHTED_PERMUTATIONS)
+    return min(max_rows, max(MIN_PERMUTATIONS, ROWS_PERMUTED // n_rows))
 
 
 def _null_values(estimator: Estimator, pairs: Pairs, orders: NDArray[np.intp]) -> NDArray[np.float64]:
@@ -377,7 +380,7 @@ def _null_values(estimator: Estimator, pairs: Pairs, orders: NDArray[np.intp]) -
 
     A rank-based measure has the same null distribution for all predictions without ties, because all orders
     of the rows are equally likely. The null values of one model are then used for all models. A few ties,
-    such as rows that are equal in single precision, hardly affect ranks and are therefore ignored. If weights
+    such as predictions that are equal in single precision, hardly affect ranks and are ignored. If weights
     stay with u, or if there are groups of rows, each model has a separate null distribution.
     """
     if not estimator.measure.rank_based or pairs.groups is not None:
@@ -391,8 +394,8 @@ def _null_values(estimator: Estimator, pairs: Pairs, orders: NDArray[np.intp]) -
     for moves in (False, True) if pairs.weight is not None else (True,):
         selected = np.arange(len(pairs.u)) if not moves else distinct
         weight = None if pairs.weight is None else pairs.weight[selected]
-        drawn = Pairs(pairs.u[selected], pairs.v[selected], weight)
-        values = estimator.permuted(drawn, orders, weight_moves=moves)
+        sample = Pairs(pairs.u[selected], pairs.v[selected], weight)
+        values = estimator.permuted(sample, orders, weight_moves=moves)
         null = np.empty((len(pairs.u), len(orders)))
         null[untied] = values[np.searchsorted(selected, untied[0])]
         null[selected] = values

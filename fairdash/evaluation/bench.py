@@ -1,4 +1,4 @@
-"""Comparison of methods' errors at equal dependence, by measures of dependence that no method minimises."""
+"""Comparison of methods' errors at equal dependence; no method minimises the measures of dependence used."""
 
 from __future__ import annotations
 
@@ -29,28 +29,29 @@ from fairdash.training.losses import Loss
 from fairdash.training.methods import DEFAULT_METHOD, FAIR_TARIFF, METHODS, PATHS, STANDARD
 from fairdash.training.models import train_models
 from fairdash.training.settings import TrainingSettings
-from fairdash.training.splits import Split, at_most, corrected_standard_error
+from fairdash.training.splits import Split, corrected_standard_error, sample_at_most
 from fairdash.training.sweep import Sweep, default_plan
 from fairdash.utils.registry import get_entry
-from fairdash.utils.rounding import SINGLE, settled
+from fairdash.utils.rounding import SINGLE, restore_ties
 from fairdash.utils.seeds import Stream, rng_of
 
 Array = NDArray[np.float64]
-#: A function of λ returns an estimator with ``fit(X, y, sensitive_features=…)`` and ``predict(X)``.
+#: Function of λ that returns an estimator with ``fit(X, y, sensitive_features=…)`` and ``predict(X)``.
 Factory = Callable[[float], Any]
 
-#: Levels of dependence, as shares of the standard network's, at which the methods' errors are compared.
+#: Levels of dependence at which the errors of the methods are compared, as shares of the standard network's
+#: dependence.
 LEVELS = (0.75, 0.5, 0.25)
-#: Ids of the measures of dependence that compare the methods.
+#: Ids of the measures of dependence by which methods are compared.
 MEASURES = ("hgr_rdc", "mi_ksg")
-#: Name of a measure: the largest minus the smallest of the average predictions in ten bands of s.
+#: Name of the measure “largest minus smallest average prediction in ten bands of s”.
 GAP = "gap"
 READINGS = (*MEASURES, GAP)
-#: Suffix of the names of measures for all sensitive columns jointly, if there are several columns.
+#: Suffix of the name of a measure that uses all sensitive columns jointly.
 JOINT = "_joint"
-#: Default weights for a method that has no attribute ``lams``.
+#: Weights λ for a method without an attribute ``lams``.
 LAMS = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0)
-#: Number of weights λ above 0 that a trial training (pilot) finds for a registered method.
+#: Number of weights λ above 0 that trial trainings find for a registered method.
 N_LAMS = 6
 _PERMUTATIONS = 20
 _PARTS = ("validation", "test")
@@ -77,7 +78,7 @@ def compare_methods(
     progress
         Function that receives the name of each method before its training.
     lams
-        Weights λ of the methods that need no search for weights, in ascending order and without 0.
+        Weights λ, in ascending order and without 0, for methods whose weights are not searched for.
     truth
         Expected target of each row, (n,), if it is known from a simulation. The error on test rows then
         refers to this expected target.
@@ -87,9 +88,9 @@ def compare_methods(
     DataFrame, one row per method, weight and split
         Columns ``method``, ``lam``, ``split``, ``error`` (loss on test rows divided by the constant model's
         loss), ``test_to_train``, ``cpu_s`` (CPU seconds of all models of the method per split, without the
-        search for weights), ``needs_s``, and for each measure the value minus its floor on validation and
-        test rows, such as ``gap_validation``. If there are several sensitive columns, further columns contain
-        joint measures, such as ``gap_joint_test``.
+        search for weights), ``needs_s``, and for each measure the value minus its noise floor on validation
+        and test rows, such as ``gap_validation``. If there are several sensitive columns, further columns
+        contain joint measures, such as ``gap_joint_test``.
     """
     plan = default_plan(
         dataset,
@@ -113,14 +114,14 @@ def compare_methods(
         needs_s, extra = False, 0.0
         if isinstance(entrant, str):
             chosen = work.with_lams(entrant, (lams or {}).get(entrant))
-            started = time.process_time()
+            cpu_start = time.process_time()
             members, predictions = work.train(chosen, entrant)
         else:
-            started = time.process_time()
+            cpu_start = time.process_time()
             needs_s = "sensitive_features" in _parameters(entrant, "predict")
             members, predictions = _fit(dataset, work.splits, entrant, work.standard, needs_s=needs_s)
             extra = work.seconds if getattr(entrant, "repairs", False) else 0.0
-        seconds = (time.process_time() - started) / n_splits + extra
+        seconds = (time.process_time() - cpu_start) / n_splits + extra
         results.append(
             judge.evaluate(members, predictions).assign(method=name, cpu_s=seconds, needs_s=needs_s)
         )
@@ -128,7 +129,7 @@ def compare_methods(
 
 
 def default_methods(dataset: Dataset, loss: Loss) -> tuple[str, ...]:
-    """Return the ids of all fair methods that accept these sensitive columns; tariffs need a log link."""
+    """Return the ids of fair methods that accept these sensitive columns; tariffs also need a log link."""
     several = dataset.sensitive.shape[1] > 1
     fair = [name for name, entry in METHODS.items() if entry.penalty and (entry.multivariate or not several)]
     rivals = [name for name, entry in RIVALS.items() if entry.multivariate or not several]
@@ -150,7 +151,7 @@ def _method_named(name: str) -> str | Factory:
 
 @dataclass(frozen=True)
 class _PreparedSplits:
-    """Splits of a plan, and for each split the tuned settings and the predictions of the standard network."""
+    """Splits of a plan, with the tuned settings and the standard network's predictions for each split."""
 
     dataset: Dataset
     plan: Sweep
@@ -162,19 +163,19 @@ class _PreparedSplits:
     @classmethod
     def of(cls, dataset: Dataset, plan: Sweep) -> _PreparedSplits:
         splits, device = plan.splits(dataset), plan.device_for(dataset.n_rows)
-        started, settings = time.process_time(), (plan.settings,) * plan.n_splits
+        cpu_start, settings = time.process_time(), (plan.settings,) * plan.n_splits
         if plan.tune:
             options: dict[str, Any] = {"random_state": plan.random_state, "device": device}
-            tuning, trained = tune(dataset, splits, plan.settings, **options)
+            tuning, models = tune(dataset, splits, plan.settings, **options)
             work = cls(dataset, plan, splits, settings_of_splits(tuning, plan.settings), np.empty(0), 0.0)
-            standard = trained.predictions
+            standard = models.predictions
         else:
             work = cls(dataset, plan, splits, settings, np.empty(0), 0.0)
             standard = work._networks(plan)[1]
-        return replace(work, standard=standard, seconds=(time.process_time() - started) / plan.n_splits)
+        return replace(work, standard=standard, seconds=(time.process_time() - cpu_start) / plan.n_splits)
 
     def with_lams(self, method: str, lams: Sequence[float] | None) -> Sweep:
-        """Return the plan of a method, with the given weights λ or with weights that a pilot run selects."""
+        """Return the plan of a method, with the given weights λ or with weights that trial trainings find."""
         methods = (STANDARD, method) if method == FAIR_TARIFF else (method,)
         plan = replace(self.plan, methods=methods, tune=False, settings=self.settings[0])
         if lams is not None:
@@ -184,8 +185,8 @@ class _PreparedSplits:
     def train(self, plan: Sweep, method: str) -> tuple[pd.DataFrame, Array]:
         """Train the models of a registered method; its models at λ = 0 are the standard networks."""
         if method == FAIR_TARIFF:
-            trained = fit_path(self.dataset, plan, self.splits, confirms=False)
-            return trained.members, trained.predictions
+            models = fit_path(self.dataset, plan, self.splits, confirms=False)
+            return models.members, models.predictions
         members, predictions = self._networks(plan)
         standard_members = pd.DataFrame({"lam": 0.0, "split": np.arange(len(self.splits))})
         return pd.concat([standard_members, members], ignore_index=True), np.concatenate(
@@ -193,7 +194,7 @@ class _PreparedSplits:
         )
 
     def _networks(self, plan: Sweep) -> tuple[pd.DataFrame, Array]:
-        trained = train_models(
+        models = train_models(
             self.dataset,
             self.splits,
             plan.models(self.settings),
@@ -201,8 +202,8 @@ class _PreparedSplits:
             random_state=plan.random_state,
             device=plan.device_for(self.dataset.n_rows),
         )
-        is_usable = (~trained.members["diverged"] | (plan.methods == (STANDARD,))).to_numpy()
-        return trained.members[is_usable], trained.predictions[is_usable]
+        is_usable = (~models.members["diverged"] | (plan.methods == (STANDARD,))).to_numpy()
+        return models.members[is_usable], models.predictions[is_usable]
 
 
 def _parameters(factory: Factory, function: str) -> Mapping[str, inspect.Parameter]:
@@ -231,7 +232,7 @@ def _fit(
 class _Evaluator:
     """Measure the error and the dependence of models on the splits of a data set.
 
-    All models share the floors of the standard network, because the distribution of ranks is the same.
+    All models share the noise floors of the standard network, because the distribution of ranks is the same.
     """
 
     def __init__(self, dataset: Dataset, plan: Sweep, work: _PreparedSplits, truth: Array | None) -> None:
@@ -242,7 +243,8 @@ class _Evaluator:
         self._columns = [s[:, [k]] for k in range(s.shape[1])]
         self._weight = dataset.row_weight
         self._used = None if dataset.weight is None else self._weight
-        #: Sensitive columns of each measure; the largest value over the columns is the result.
+        #: Each measure is computed for these sensitive columns; its result is the largest value over the
+        #: columns.
         self._columns_of: dict[str, list[Array]] = dict.fromkeys(READINGS, self._columns)
         if len(self._columns) > 1:
             cells = [cell.codes[:, None].astype(float) for cell in crossings_of(dataset.sensitive).values()]
@@ -262,24 +264,24 @@ class _Evaluator:
             rows["test_to_train"] = len(split.test) / len(split.train)
             for part in _PARTS:
                 rng = rng_of(Stream.MEASURED_ROWS, self._seed, j)
-                sample = at_most(split.parts[part], MAX_ROWS, rng)
+                sample = sample_at_most(split.parts[part], MAX_ROWS, rng)
                 for reading, columns in self._columns_of.items():
                     by_column = [
-                        self._above_floor(u[:, sample], s[sample], sample, reading, (k, j, part))
+                        self._excess_over_floor(u[:, sample], s[sample], sample, reading, (k, j, part))
                         for k, s in enumerate(columns)
                     ]
                     rows[f"{reading}_{part}"] = np.max(by_column, axis=0)
             frames.append(pd.DataFrame(rows))
         return pd.concat(frames, ignore_index=True)
 
-    def _above_floor(
-        self, u: Array, s: Array, rows: NDArray[np.int64], reading: str, place: tuple[int, int, str]
+    def _excess_over_floor(
+        self, u: Array, s: Array, rows: NDArray[np.int64], reading: str, key_of_part: tuple[int, int, str]
     ) -> Array:
-        name, key = reading.removesuffix(JOINT), (reading, *place)
+        name, key = reading.removesuffix(JOINT), (reading, *key_of_part)
         if name == GAP:
             weight = self._weight[rows]
             groups = bands_of(s[:, 0], weight) if name == reading else s[:, 0].astype(np.intp)
-            # Rows of cells that are too small belong to no group and are left out.
+            # Rows of cells that are too small belong to no group, so they are left out.
             grouped = groups >= 0
             return _gaps(u[:, grouped], groups[grouped], weight[grouped], self._seed)
         measure = REGISTRY[name]
@@ -288,16 +290,16 @@ class _Evaluator:
 
         def pairs_of(u: Array) -> Pairs:
             stacked = np.broadcast_to(s, (len(u), *s.shape))
-            u = settled(u, eps=SINGLE)
+            u = restore_ties(u, eps=SINGLE)
             return Pairs.of(u, stacked, None if used is None else np.broadcast_to(used, u.shape))
 
         if key not in self._floors:
-            base = pairs_of(self._work.standard[place[1], rows][None])
+            base = pairs_of(self._work.standard[key_of_part[1], rows][None])
             rng = rng_of(Stream.PAIR_PERMUTATIONS, self._seed)
             orders = np.stack([rng.permutation(len(rows)) for _ in range(_PERMUTATIONS)])
             self._floors[key] = float(estimator.null(base, orders).mean())
         pairs = pairs_of(u)
-        # Constant predictions have dependence 0 and floor 0.
+        # Constant predictions have dependence 0 and noise floor 0.
         return estimator.values(pairs) - np.where(pairs.varying(), self._floors[key], 0.0)
 
 
@@ -314,19 +316,19 @@ def _gaps(u: Array, groups: NDArray[np.intp], weight: Array, seed: int) -> Array
     return np.asarray(gap(np.arange(len(groups))) - floor)
 
 
-def place_below(dependence: Array, wanted: float) -> float:
-    """Return the fractional index at which dependence first falls to a value, or NaN if it never does.
+def fractional_index_below(dependence: Array, level: float) -> float:
+    """Return the interpolated index at which dependence first falls to a value, or NaN if it never does.
 
     >>> place_below(np.array([0.8, 0.6, 0.2]), 0.4)
     1.5
     """
-    below = np.flatnonzero(dependence <= wanted)
+    below = np.flatnonzero(dependence <= level)
     if not len(below):
         return float("nan")
     k = int(below[0])
     if k == 0:
         return 0.0
-    return k - float((wanted - dependence[k]) / (dependence[k - 1] - dependence[k]))
+    return k - float((level - dependence[k]) / (dependence[k - 1] - dependence[k]))
 
 
 def equal_dependence(rows: pd.DataFrame) -> pd.DataFrame:
@@ -362,27 +364,26 @@ def _errors_at_levels(
     """Yield a key (method, measure, level), results, and errors by split (NaN for unreached levels)."""
     standard, of_method = rows[rows["method"] == STANDARD], rows[rows["method"] == method]
     paths = {split: path.sort_values("lam") for split, path in of_method.groupby("split")}
-    for reading in (*READINGS, *(each + JOINT for each in READINGS)):
+    for reading in (*READINGS, *(name + JOINT for name in READINGS)):
         if f"{reading}_test" not in of_method or of_method[f"{reading}_test"].isna().all():
             continue
         on_validation, on_test = (float(standard[f"{reading}_{part}"].mean()) for part in _PARTS)
-        # Validation and test rows of all splits are used, because the test rows of a few splits may not
-        # suffice.
+        # Validation and test rows of all splits are used, because a few splits may have too few test rows.
         values = np.concatenate([standard[f"{reading}_{part}"] for part in _PARTS])
         low = with_interval(values, "seen", 0.0)["seen_low"] if len(standard) > 1 else np.nan
         has_link = bool(on_validation > 0 and not low <= 0)
         for level in (1.0,) if method == STANDARD else LEVELS:
             at_level = np.full((2, len(paths)), np.nan)
             for j, path in enumerate(paths.values()):
-                place = 0.0
+                position = 0.0
                 if method != STANDARD:
-                    # If dependence does not exceed noise, there is nothing to reduce, and no level can be
+                    # If dependence is not larger than noise, there is nothing to reduce, so no level can be
                     # reached.
                     target = level * on_validation if has_link else -np.inf
-                    place = place_below(path[f"{reading}_validation"].to_numpy(), target)
-                if np.isfinite(place):
+                    position = fractional_index_below(path[f"{reading}_validation"].to_numpy(), target)
+                if np.isfinite(position):
                     for k, name in enumerate(("error", f"{reading}_test")):
-                        at_level[k, j] = np.interp(place, np.arange(len(path)), path[name])
+                        at_level[k, j] = np.interp(position, np.arange(len(path)), path[name])
             errors, dependence = at_level
             is_reached = np.isfinite(errors)
             figures = {
@@ -399,7 +400,7 @@ def _errors_at_levels(
 def with_interval(values: Array, name: str, test_to_train: float) -> dict[str, float]:
     """Return the mean of finite values over splits and its 95 % interval, by name, or NaN for no values.
 
-    The interval accounts for the rows that splits share (Nadeau and Bengio 2003).
+    The interval takes into account that splits share rows (Nadeau and Bengio 2003).
     """
     values = values[np.isfinite(values)]
     fields = dict.fromkeys((name, f"{name}_low", f"{name}_high"), np.nan)

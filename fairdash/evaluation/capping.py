@@ -27,8 +27,8 @@ from fairdash.utils.text import at_lines
 Array = NDArray[np.float64]
 
 BEFORE, AFTER = "before the cap", "after the cap"
-#: Number of groups of the sensitive column whose averages define the gap, and number of permutations for the
-#: floor of the gap.
+#: `TENTHS`: number of groups of the sensitive column; the gap is between their averages. `ORDERS`: number of
+#: permutations for the noise floor of the gap.
 TENTHS, ORDERS = 10, 20
 
 
@@ -47,15 +47,15 @@ def cap_cost(
 ) -> pd.DataFrame:
     """Return test results of premiums before and after :func:`fairdash.tariff.cap.cap_premiums`.
 
-    The test rows of each split form a separate portfolio. One factor scales today's prices so that their
-    total equals the income from the new premiums, because a relative change that is equal for all customers
-    does not concern the tariff. The cap leaves this income unchanged. Neither the scaling nor the cap uses
-    claims.
+    The test rows of each split form a separate portfolio. Today's prices are multiplied by one factor, so
+    that their total equals the income from the new premiums. A relative change that is equal for all
+    customers does not concern the tariff. The cap leaves this income unchanged. Neither the scaling nor the
+    cap uses claims.
 
     Parameters
     ----------
     dataset
-        Data set whose column `prediction` is today's price.
+        Data set whose `prediction` is today's price.
     predictions
         Premiums (J, n), one row per split; only the premiums of the split's test rows are used.
     max_change
@@ -85,10 +85,10 @@ def cap_cost(
         raise DataError.of(
             "There is no existing price", "Give a data set with an existing price, to which the cap refers."
         )
-    existing = dataset.prediction.to_numpy(dtype=float)
+    existing_price = dataset.prediction.to_numpy(dtype=float)
     rows = np.unique(np.concatenate([split.test for split in splits]))
     checks = Checks(DataError)
-    invalid = rows[existing[rows] <= 0]
+    invalid = rows[existing_price[rows] <= 0]
     checks.require(
         not len(invalid),
         str(dataset.prediction.name),
@@ -106,22 +106,24 @@ def cap_cost(
     column = str(dataset.sensitive.columns[0]) if sensitive is None else sensitive
     judge = Judge(dataset, objective=objective, loss=loss, measures=(measure,), random_state=random_state)
     cell, error = (measure, column), ("deviance" if loss.power else "mse", "")
-    places = {"error": (error, VALUE), "dependence": (cell, VALUE), "floor": (cell, FLOOR)}
+    columns = {"error": (error, VALUE), "dependence": (cell, VALUE), "floor": (cell, FLOOR)}
     by_name: dict[str, Array] = {BEFORE: predictions.copy(), AFTER: predictions.copy()}
     found_of: list[dict[str, Any]] = []
     for j, split in enumerate(splits):
         test, w = split.test, weight[split.test]
-        new, old = predictions[j, test], existing[test]
-        brought = float((w @ new) / (w @ old))
-        capped = cap_premiums(new, brought * old, max_change=max_change, sample_weight=w)
+        new, old_price = predictions[j, test], existing_price[test]
+        income_ratio = float((w @ new) / (w @ old_price))
+        capped = cap_premiums(new, income_ratio * old_price, max_change=max_change, sample_weight=w)
         by_name[AFTER][j, test] = capped.premiums
         pairs = np.stack([all_premiums[j] for all_premiums in by_name.values()])
         figures, _ = judge.figures(pairs, split, "test", split_number=j, n_permutations=n_permutations)
         for k, (premiums, all_premiums) in enumerate(by_name.items()):
-            # The tolerance keeps a change of exactly the limit from counting as an excess.
-            exceeds = np.abs(all_premiums[j, test] / (brought * old) - 1) > max_change + 1e-9
-            costs = {name: float(figures[k, judge.cells.index(of), at]) for name, (of, at) in places.items()}
-            costs |= {"changed": float(np.average(exceeds, weights=w)), "brought": brought}
+            # With this tolerance, a change equal to the limit is not counted as above the limit.
+            exceeds = np.abs(all_premiums[j, test] / (income_ratio * old_price) - 1) > max_change + 1e-9
+            costs = {
+                name: float(figures[k, judge.cells.index(key), part]) for name, (key, part) in columns.items()
+            }
+            costs |= {"changed": float(np.average(exceeds, weights=w)), "brought": income_ratio}
             if premiums == AFTER:
                 costs |= {"level": capped.level, "at_lower": capped.at_lower, "at_upper": capped.at_upper}
             found_of.append({"premiums": premiums} | costs)
@@ -131,14 +133,14 @@ def cap_cost(
 
 def _gaps(
     dataset: Dataset,
-    kept: Mapping[str, Array],
+    predictions: Mapping[str, Array],
     splits: Sequence[Split],
     column: str,
     objective: str,
     random_state: int,
 ) -> pd.DataFrame:
-    """Return ``gap`` and ``gap_floor`` of each of the premiums (J, n) in `kept`."""
-    s, y = (each.to_numpy(dtype=float) for each in (dataset.sensitive[column], dataset.target))
+    """Return the gap and its noise floor for each of the premiums (J, n) in `predictions`."""
+    s, y = (values.to_numpy(dtype=float) for values in (dataset.sensitive[column], dataset.target))
     weight = dataset.row_weight
     tenths = quantile_groups(s, TENTHS)
     seed = seed_of(Stream.TABLE_PERMUTATIONS, random_state)
@@ -146,7 +148,7 @@ def _gaps(
         s, np.arange(len(s)), count=ORDERS, seed=seed, groups=as_groups(dataset.groups, len(s))
     )
     gaps = {}
-    for name, premiums in kept.items():
+    for name, premiums in predictions.items():
         mean = np.mean([np.average(premiums[j, each.test], weights=weight[each.test])
                         for j, each in enumerate(splits)])  # fmt: skip
         values = np.asarray(OBJECTIVES[objective].audit(premiums, y))

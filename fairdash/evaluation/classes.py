@@ -9,14 +9,15 @@ impact ratio (Equal Employment Opportunity Commission 1978, 29 CFR 1607.4 D, the
 ([2.0, 4.0], [1.0, 1.0], {'difference': 2.0, 'ratio': 0.5})
 
 If only class probabilities are known, each row has the weight p = P(class | z) in the mean of a class. The
-weighted mean equals the mean of the class if y and the class are unrelated among rows with equal z.
-Otherwise, the bias of the weighted mean is −E[Cov(class, y | z)] / E[p]. Assigning each row its most likely
-class has other errors (Chen, Kallus, Mao, Svacha and Udell 2019, "Fairness under unawareness", theorems 3.1
-and 3.2). The data do not determine this covariance, but they give bounds for it: in the extreme cases, the
-class has the highest or the lowest y among rows with about equal p (Kallus, Mao and Zhou 2022, "Assessing
-algorithmic fairness with unobserved protected class using data combination", sharp given p alone). All
-results assume that p is calibrated: for example, 30 % of the rows with p = 0.3 belong to the class. If the
-true classes of some rows are known, the calibration of p is tested, and p is recalibrated if the test fails.
+weighted mean equals the mean of the class if, among rows with equal z, y and the class are unrelated. If they
+are related, the bias of the weighted mean is −E[Cov(class, y | z)] / E[p]. If each row is assigned its most
+likely class, the errors are different (Chen, Kallus, Mao, Svacha and Udell 2019, "Fairness under
+unawareness", theorems 3.1 and 3.2). The data do not determine this covariance, but they give bounds for it.
+In the extreme cases, the rows of the class have the highest or the lowest y among rows with about equal p
+(Kallus, Mao and Zhou 2022, "Assessing algorithmic fairness with unobserved protected class using data
+combination", sharp given p alone). All results assume that p is calibrated. For example, 30 % of the rows
+with p = 0.3 belong to the class. If the true classes of some rows are known, the calibration of p is tested,
+and p is recalibrated if the test fails.
 
 >>> y, p = np.array([1.0, 2.0, 3.0, 4.0]), np.array([[1, 0], [1, 0], [0, 1], [0, 1.0]])
 >>> found = by_probability(y, p, ("a", "b"))
@@ -65,8 +66,8 @@ def by_group(
     sample_weight : (n,) array, optional
         Positive row weights.
     units : (n,) array, optional
-        Number, from 0 to U-1, of each row's independent unit, such as a policy. By default, each row is a
-        unit.
+        Number of the independent unit, such as a policy, that each row belongs to, from 0 to U-1. By default,
+        each row is a unit.
     cut_off
         Cut-off of y. By default, values at or below the cut-off are favourable; with ``favourable="above"``,
         values at or above the cut-off are favourable.
@@ -78,10 +79,11 @@ def by_group(
         ``low`` and ``high``. Columns that compare the class with all other rows: ``difference`` of means, its
         interval ``difference_low`` and ``difference_high``, and its ``p_value`` by Holm's method over the
         classes; ``ratio`` of means (1 if equal); and ``standardized_difference``, the difference ÷
-        √((variance + variance of the others) / 2) (0 if equal; 0.2 counts as small; Austin 2009). Columns
-        with a cut-off: ``selection_rate``, the share of rows with a favourable y, in [0, 1], and
-        ``adverse_impact_ratio``, the selection rate ÷ the largest selection rate of all classes, in [0, 1].
-        An adverse impact ratio below 0.8 fails the four-fifths rule. Ratios are NaN if their divisor is 0.
+        √((variance + variance of the others) / 2) (0 if equal; 0.2 counts as small; Austin 2009). With a
+        cut-off, there are two more columns: ``selection_rate``, the share of rows with a favourable y, and
+        ``adverse_impact_ratio``, the selection rate ÷ the largest selection rate of all classes. Selection
+        rates and adverse impact ratios are in [0, 1]. An adverse impact ratio below 0.8 fails the four-fifths
+        rule. Ratios are NaN if their divisor is 0.
     """
     weight = np.ones(len(y)) if sample_weight is None else sample_weight
     groups = _Means.of(y, codes, len(names), weight, units)
@@ -174,7 +176,7 @@ def pairs_of_groups(
 
 
 class _Means:
-    """Means of y and y² by class (k,), weights of the classes, and covariance of the means (k, k)."""
+    """Means of y and y² by class (k,), total weights of the classes, and covariance of the means (k, k)."""
 
     def __init__(self, means: Array, square: Array, mass: Array, covariance: Array) -> None:
         self.means, self.square, self.mass, self.covariance = means, square, mass, covariance
@@ -188,10 +190,10 @@ class _Means:
             for power in (np.ones(len(y)), y, y**2)
         )
         means = total / mass
-        of = np.arange(len(y)) if units is None else units
-        shape = (int(of.max()) + 1, count)
-        influence = csr_matrix((weight * (y - means[codes]) / mass[codes], (of, codes)), shape=shape)
-        members = np.bincount(np.unique(of * count + codes) % count, minlength=count)
+        unit_of_row = np.arange(len(y)) if units is None else units
+        shape = (int(unit_of_row.max()) + 1, count)
+        influence = csr_matrix((weight * (y - means[codes]) / mass[codes], (unit_of_row, codes)), shape=shape)
+        members = np.bincount(np.unique(unit_of_row * count + codes) % count, minlength=count)
         # The factor corrects for the degrees of freedom of each class.
         scale = np.sqrt(members / np.maximum(members - 1, 1))
         covariance = np.asarray((influence.T @ influence).todense()) * np.outer(scale, scale)
@@ -227,16 +229,15 @@ def _ratio(above: Array, below: Array) -> Array:
     return np.divide(above, below, out=np.full(len(above), np.nan), where=below != 0)
 
 
-#: Maximum distance from 1 of the sum of a row's probabilities. Rounded probabilities are within this distance
-#: and are then normalised.
+#: Maximum deviation from 1 of the sum of a row's probabilities. A smaller deviation is due to rounding, and
+#: is removed by normalising the probabilities.
 OFF_ONE = 0.01
-#: Number of bins of about equal weight; p is treated as equal within a bin. Fewer, wider bins give wider
-#: bounds, which remain valid.
+#: Number of bins of p, with about equal weight. Within a bin, p is treated as equal. Fewer bins are wider and
+#: give wider bounds, which are still valid.
 _BINS = 20
-#: Minimum number of rows with a known class that a recalibration requires.
+#: A recalibration requires at least this number of rows with a known class.
 MIN_KNOWN = 100
-#: Number of bootstrap samples of the rows with a known class, with which the noise of recalibration is
-#: estimated.
+#: Number of bootstrap samples of the rows with a known class. They estimate the noise of the recalibration.
 _DRAWS = 50
 _MIN_VARIANCE = 1e-6
 
@@ -248,7 +249,7 @@ def by_probability(
     sample_weight: Array | None = None,
     units: Index | None = None,
     *,
-    known: Index | None = None,
+    true_class: Index | None = None,
     random_state: int | None = 0,
 ) -> pd.DataFrame:
     """Return means of y by class and comparisons with all other rows, given class probabilities.
@@ -265,9 +266,9 @@ def by_probability(
         Positive row weights.
     units : (n,) array, optional
         Number, from 0 to U-1, of each row's independent unit. By default, each row is a unit.
-    known : (n,) array, optional
+    true_class : (n,) array, optional
         Index of the true class of each row, or −1 if the class is unknown. If true classes are passed,
-        :func:`recalibrated` first corrects p, and intervals and bounds include the noise of this correction.
+        :func:`recalibrated` corrects p first. Intervals and bounds then include the noise of this correction.
     random_state
         Seed of the draws for the noise of the recalibration.
 
@@ -277,23 +278,23 @@ def by_probability(
         Columns ``class``; ``expected_rows``, the sum of p; ``mean``, weighted by p; and ``difference`` from
         the mean of the others, weighted by 1 − p, with its 95 % interval ``difference_low`` and
         ``difference_high`` and its ``p_value`` by Holm's method over the classes. The mean and the difference
-        assume that class and y are unrelated among rows with equal z. Without this assumption, the range from
-        ``bound_low`` to ``bound_high`` contains the difference in at least 95 % of samples. The column
-        ``likeliest`` contains the difference that results from assigning each row its most likely class, or
-        NaN if no row is assigned to the class.
+        assume that class and y are unrelated among rows with equal z. The range from ``bound_low`` to
+        ``bound_high`` does not need this assumption, and contains the difference in at least 95 % of samples.
+        The column ``likeliest`` contains the difference if each row is assigned its most likely class. The
+        difference is NaN if no row is assigned to the class.
     """
     weight = np.ones(len(y)) if sample_weight is None else sample_weight
-    of = np.arange(len(y)) if units is None else units
-    corrected = p if known is None else recalibrated(p, known)
-    binaries = [_one_against_the_rest(y, q, weight, of) for q in corrected.T]
+    unit_of_row = np.arange(len(y)) if units is None else units
+    corrected = p if true_class is None else recalibrated(p, true_class)
+    binaries = [_one_against_the_rest(y, q, weight, unit_of_row) for q in corrected.T]
     noise = np.zeros((len(names), 3))
-    if known is not None:
-        rng, rows = rng_of(Stream.AUDIT_DRAWS, random_state), np.flatnonzero(known >= 0)
+    if true_class is not None:
+        rng, rows = rng_of(Stream.AUDIT_DRAWS, random_state), np.flatnonzero(true_class >= 0)
         draws = []
-        of_known = np.unique(of[rows], return_inverse=True)[1]
+        of_known = np.unique(unit_of_row[rows], return_inverse=True)[1]
         for _ in range(_DRAWS):
-            redrawn = recalibrated(p, known, rows=rows[_resampled_rows(of_known, rng)])
-            draws.append([_one_against_the_rest(y, q, weight, of)[1] for q in redrawn.T])
+            redrawn = recalibrated(p, true_class, rows=rows[_resampled_rows(of_known, rng)])
+            draws.append([_one_against_the_rest(y, q, weight, unit_of_row)[1] for q in redrawn.T])
         noise = np.std(draws, axis=0, ddof=1)
     means, value, error = map(np.array, zip(*binaries, strict=True))
     error = np.sqrt(error**2 + noise**2)
@@ -322,10 +323,13 @@ def _resampled_rows(units: Index, rng: np.random.Generator) -> Index:
     return np.repeat(np.arange(len(units)), times[units])
 
 
-def calibration(p: Array, known: Index, names: Sequence[str], units: Index | None = None) -> pd.DataFrame:
-    """Test whether p (n, k) is calibrated on the rows whose true class in `known` (n,) is not −1.
+def calibration(
+    p: Array, true_class: Index, names: Sequence[str], units: Index | None = None
+) -> pd.DataFrame:
+    """Test whether p (n, k) is calibrated, using the rows with a known class: `true_class` (n,) is not −1.
 
-    If `units` (n,), numbered 0 … U-1, are passed, rows of the same unit, such as a policy, may be dependent.
+    Rows of the same unit, such as a policy, may be dependent if their units are passed as `units` (n,),
+    numbered from 0 to U-1.
 
     Returns
     -------
@@ -334,16 +338,16 @@ def calibration(p: Array, known: Index, names: Sequence[str], units: Index | Non
         the hypothesis that p is calibrated, by Holm's method. The p-value comes from the score test of Cox's
         (1958) recalibration, logit p times a slope plus an intercept, with 2 degrees of freedom.
     """
-    rows = known >= 0
+    rows = true_class >= 0
     known_p, p_values = p[rows], []
     unit_of_row = None if units is None else np.unique(units[rows], return_inverse=True)[1]
     for k in range(len(names)):
         q = np.clip(known_p[:, k], _MIN_VARIANCE, 1 - _MIN_VARIANCE)
-        residual, spread = (known[rows] == k) - q, q * (1 - q)
+        residual, spread = (true_class[rows] == k) - q, q * (1 - q)
         score = np.column_stack([np.ones(len(q)), np.log(q / (1 - q))])
         sums, covariance = residual @ score, (score * spread[:, None]).T @ score
         if unit_of_row is not None:
-            # The contributions of a unit to the sums are added, because the rows of a unit may be dependent.
+            # The contributions of a unit are added, because the rows of a unit may be dependent.
             by_unit = np.column_stack(
                 [np.bincount(unit_of_row, weights=residual * column) for column in score.T]
             )
@@ -356,24 +360,24 @@ def calibration(p: Array, known: Index, names: Sequence[str], units: Index | Non
             "class": list(names),
             "known_rows": int(rows.sum()),
             "expected": known_p.sum(axis=0),
-            "observed": np.bincount(known[rows], minlength=len(names)),
+            "observed": np.bincount(true_class[rows], minlength=len(names)),
             "p_value": holm(p_values),
         }
     )
 
 
-def recalibrated(p: Array, known: Index, *, rows: Index | None = None) -> Array:
-    """Recalibrate p (n, k) on rows of known class, by a multinomial logistic model of log p.
+def recalibrated(p: Array, true_class: Index, *, rows: Index | None = None) -> Array:
+    """Recalibrate p (n, k) by a multinomial logistic model of log p, fitted to rows with a known class.
 
     The recalibration is valid if the rows with a known class are representative of all rows. The model is
     fitted to `rows`, which are all rows with a known class by default.
     """
     from sklearn.linear_model import LogisticRegression
 
-    rows = np.flatnonzero(known >= 0) if rows is None else rows
+    rows = np.flatnonzero(true_class >= 0) if rows is None else rows
     logs = np.log(np.clip(p, _MIN_VARIANCE, 1.0))
-    observed = np.unique(known[rows])
-    model = LogisticRegression(C=100.0, max_iter=2_000).fit(logs[rows], known[rows])
+    observed = np.unique(true_class[rows])
+    model = LogisticRegression(C=100.0, max_iter=2_000).fit(logs[rows], true_class[rows])
     corrected = np.zeros_like(p)
     corrected[:, observed] = model.predict_proba(logs)
     return corrected
@@ -382,8 +386,7 @@ def recalibrated(p: Array, known: Index, *, rows: Index | None = None) -> Array:
 def _one_against_the_rest(y: Array, q: Array, weight: Array, units: Index) -> tuple[float, Array, Array]:
     """Return a class's mean, its weighted, smallest and largest difference from the rest, and all errors."""
     mass, other_mass = weight @ q, weight @ (1 - q)
-    # Let ψ be the contribution of a row to the class's sum of y; the rest of y contributes to the other
-    # classes.
+    # ψ is the contribution of a row to the class's sum of y. The rest of y contributes to the other classes.
     low, high = -_largest_contributions(-y, q, weight), _largest_contributions(y, q, weight)
     values, errors = np.empty(3), np.empty(3)
     for k, psi in enumerate((q * y, low, high)):
@@ -395,15 +398,15 @@ def _one_against_the_rest(y: Array, q: Array, weight: Array, units: Index) -> tu
 
 
 def _largest_contributions(y: Array, q: Array, weight: Array) -> Array:
-    """Return the contributions of the rows to the largest possible sum of y in the class, (n,).
+    """Return the contribution of each row to the largest possible sum of y in the class, (n,).
 
-    In each bin of q, rows are assigned to the class by descending y until their total weight is Σ w q. The
-    sum of y over these rows is the minimum of Σ w ((y − t)₊ + t q) over t (Rockafellar and Uryasev 2000), so
-    noise in t has no effect to first order.
+    In each bin of q, the rows with the largest y are assigned to the class until their total weight is Σ w q.
+    The sum of y over these rows is the minimum of Σ w ((y − t)₊ + t q) over t (Rockafellar and Uryasev 2000),
+    so noise in t has no first-order effect.
     """
     order = np.argsort(q, kind="stable")
-    at = np.searchsorted(np.cumsum(weight[order]), np.linspace(0, weight.sum(), _BINS + 1)[1:-1])
-    bins = np.searchsorted(np.unique(q[order][at]), q, side="right")
+    bin_ends = np.searchsorted(np.cumsum(weight[order]), np.linspace(0, weight.sum(), _BINS + 1)[1:-1])
+    bins = np.searchsorted(np.unique(q[order][bin_ends]), q, side="right")
     highest = np.empty(len(y))
     for bin_number in np.unique(bins):
         rows = np.flatnonzero(bins == bin_number)
@@ -414,9 +417,9 @@ def _largest_contributions(y: Array, q: Array, weight: Array) -> Array:
     return highest
 
 
-def _mean_difference(y: Array, inside: NDArray[np.bool_], weight: Array) -> float:
+def _mean_difference(y: Array, in_class: NDArray[np.bool_], weight: Array) -> float:
     """Return the mean of y in the class minus the mean of y outside the class."""
-    sides: list[Any] = [inside, ~inside]
+    sides: list[Any] = [in_class, ~in_class]
     if not all(side.any() for side in sides):
         return float("nan")
     mean, other = (np.average(y[side], weights=weight[side]) for side in sides)

@@ -1,4 +1,4 @@
-"""Confirmation of a selected model on holdout rows by one test, and the number of uses of these rows."""
+"""Confirmation of a selected model: one test on holdout rows, and a count of the uses of these rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ from fairdash.utils.classes import attributes_of
 from fairdash.utils.registry import get_entry
 from fairdash.utils.rounding import varies
 
-#: Numbers of permutations for the test and for the floor.
+#: `N_PERMUTATIONS`: number of permutations for the test. `N_FOR_FLOOR`: number of permutations for the noise
+#: floor.
 N_PERMUTATIONS, N_FOR_FLOOR = 999, 99
 
 
@@ -43,7 +44,7 @@ class Link:
         p-value is valid, because the rows were not used to train or select the model. The classes of an
         attribute share one test and one p-value.
     attribute
-        Name of the attribute, if the column is one of several classes of an attribute; otherwise empty.
+        Name of the attribute if the column is one of its classes; otherwise empty.
     """
 
     column: str
@@ -95,12 +96,12 @@ class Confirmation:
 
     @property
     def finds_link(self) -> bool:
-        """Return whether the test finds a link at the 5 % level."""
+        """Return True if the test finds a link at the 5 % level."""
         return self.p_value <= ALPHA
 
     @property
     def is_first(self) -> bool:
-        """Return whether this is the first use of the holdout rows; later uses are no confirmation."""
+        """Return True for the first use of the holdout rows; later uses do not confirm a model."""
         return self.number == 1
 
     @property
@@ -109,13 +110,13 @@ class Confirmation:
         return self.error / self.error_of_standard - 1 if self.error_of_standard > 0 else 0.0
 
     def is_of(self, point: ModelKey, *, objective: str) -> bool:
-        """Return whether the result belongs to this point; λ = 0 is the standard model for every method."""
-        same = self.point == point or (self.point.is_standard and point.is_standard)
-        return same and self.objective == objective
+        """Return True if the result belongs to this point; for every method, λ = 0 is the standard model."""
+        is_same_point = self.point == point or (self.point.is_standard and point.is_standard)
+        return is_same_point and self.objective == objective
 
 
 def confirm_point(
-    aside: SetAside,
+    holdout: SetAside,
     *,
     method: str,
     lam: float,
@@ -128,10 +129,10 @@ def confirm_point(
 
     Parameters
     ----------
-    aside
+    holdout
         Holdout rows, and predictions for them by models of all other rows.
     method, lam
-        Method, and a trained weight λ or the λ of a blend of two neighbouring models, as in
+        Method, and weight λ: a trained weight, or the λ of a blend of two neighbouring models, as in
         :func:`fairdash.evaluation.tradeoff_curve.curve_points`; λ = 0 is the standard model.
     objective
         Id in :data:`fairdash.training.settings.OBJECTIVES`.
@@ -147,31 +148,31 @@ def confirm_point(
     DataError
         Raised if a sensitive attribute is constant in the holdout rows, so that no test is possible.
     """
-    for earlier in before:
-        if earlier.is_of(ModelKey(method, lam), objective=objective):
-            return earlier
+    for confirmation in before:
+        if confirmation.is_of(ModelKey(method, lam), objective=objective):
+            return confirmation
     audit = get_entry(OBJECTIVES, objective, option="objective").audit
-    predictions = _predictions(aside, method, lam)
-    u = audit(predictions[None, :], aside.target)[0]
-    attributes = attributes_of(aside.sensitive)
+    predictions = _predictions(holdout, method, lam)
+    u = audit(predictions[None, :], holdout.target)[0]
+    attributes = attributes_of(holdout.sensitive)
     for name, columns in attributes.items():
-        if not varies(aside.sensitive[columns].to_numpy(dtype=float).T, aside.weight).any():
-            what = "it is constant in the holdout rows, so these rows can't confirm anything"
-            raise DataError.of(what, "Set more rows aside, or choose another column.", column=name)
+        if not varies(holdout.sensitive[columns].to_numpy(dtype=float).T, holdout.weight).any():
+            problem = "it is constant in the holdout rows, so these rows can't confirm anything"
+            raise DataError.of(problem, "Set more rows aside, or choose another column.", column=name)
     links = []
-    counted: dict[str, Any] = {
-        "sample_weight": aside.weight,
-        "groups": aside.groups,
+    test_options: dict[str, Any] = {
+        "sample_weight": holdout.weight,
+        "groups": holdout.groups,
         "random_state": random_state,
     }
     floored: dict[str, Any] = {"n_permutations": N_FOR_FLOOR, "n_bootstrap": 0, "max_rows": None}
     for name, columns in attributes.items():
-        values = aside.sensitive[columns].to_numpy(dtype=float)
+        values = holdout.sensitive[columns].to_numpy(dtype=float)
         are_classes = len(columns) > 1
         s = np.array(columns)[values.argmax(axis=1)] if are_classes else values[:, 0]
-        test = independence_test(u, s, n_permutations=N_PERMUTATIONS, **counted)
+        test = independence_test(u, s, n_permutations=N_PERMUTATIONS, **test_options)
         for column, of_column in zip(columns, values.T, strict=True):
-            estimate = assess_dependence(DEFAULT_MEASURE, u, of_column, **floored, **counted)
+            estimate = assess_dependence(DEFAULT_MEASURE, u, of_column, **floored, **test_options)
             links.append(
                 Link(
                     column=column,
@@ -182,11 +183,11 @@ def confirm_point(
                     attribute=name if are_classes else "",
                 )
             )
-    rows = np.arange(len(aside.rows))
-    weight = np.ones(len(rows)) if aside.weight is None else aside.weight
+    rows = np.arange(len(holdout.rows))
+    weight = np.ones(len(rows)) if holdout.weight is None else holdout.weight
 
     def error(y_pred: NDArray[np.float64]) -> float:
-        return loss.relative(aside.target, y_pred, weight, rows=rows, train=rows)
+        return loss.relative(holdout.target, y_pred, weight, rows=rows, train=rows)
 
     return Confirmation(
         number=len(before) + 1,
@@ -195,27 +196,27 @@ def confirm_point(
         measure=DEFAULT_MEASURE,
         links=tuple(links),
         error=error(predictions),
-        error_of_standard=error(_predictions(aside, STANDARD, 0.0)),
+        error_of_standard=error(_predictions(holdout, STANDARD, 0.0)),
         n=len(rows),
     )
 
 
-def _predictions(aside: SetAside, method: str, lam: float) -> NDArray[np.float64]:
+def _predictions(holdout: SetAside, method: str, lam: float) -> NDArray[np.float64]:
     """Return the predictions (m,) of the point, which is a model or a blend of two models."""
     get_entry(PATHS, method, option="method")
-    members = aside.members
+    members = holdout.members
     usable = members[~members["diverged"]]
-    places = {
-        float(each): k
-        for k, each, of in zip(usable.index, usable["lam"], usable["method"], strict=True)
-        if of in (method, STANDARD)
+    index = {
+        float(lam): k
+        for k, lam, method_of_row in zip(usable.index, usable["lam"], usable["method"], strict=True)
+        if method_of_row in (method, STANDARD)
     }
-    trained = members.loc[members["method"] == method, "lam"].tolist() if lam else []
-    point = next((each for each in curve_points(method, trained) if each.lam == lam), None)
-    if point is None or not {point.low, point.high} <= places.keys():
+    lams_trained = members.loc[members["method"] == method, "lam"].tolist() if lam else []
+    point = next((point for point in curve_points(method, lams_trained) if point.lam == lam), None)
+    if point is None or not {point.low, point.high} <= index.keys():
         raise OptionError.of(
             f"There is no point λ = {lam:g} of “{method}” to confirm",
             "Choose a trained weight, or a blend of the Trade-off page, whose models did not diverge.",
             column="lam",
         )
-    return blend(aside.predictions[places[point.low]], aside.predictions[places[point.high]], point.share)
+    return blend(holdout.predictions[index[point.low]], holdout.predictions[index[point.high]], point.share)

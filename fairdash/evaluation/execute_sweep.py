@@ -1,4 +1,4 @@
-"""Execution of a sweep's plan: training, assessment under both objectives, blends and reference prices."""
+"""Execution of a sweep: training, assessment under both objectives, blends and reference prices."""
 
 from __future__ import annotations
 
@@ -15,16 +15,11 @@ from fairdash._version import versions
 from fairdash.data.dataset import Dataset, draw_rows
 from fairdash.dependence import REGISTRY
 from fairdash.dependence.grouping import as_groups
-from fairdash.evaluation.assess import (
-    DEFAULT_MEASURE,
-    DEFAULT_MEASURES,
-    N_PERMUTATIONS,
-    assess_predictions,
-)
+from fairdash.evaluation.assess import DEFAULT_MEASURE, DEFAULT_MEASURES, N_PERMUTATIONS, assess_predictions
 from fairdash.evaluation.result import ReferenceResult, SweepResult, gain_of_standard
 from fairdash.evaluation.tradeoff_curve import PARTS, assess_curve
 from fairdash.evaluation.work import piloted_method, work_of_plan
-from fairdash.jobs.steps import Branch, Found, StepRunner, gather, independent, reused, run_directly, within
+from fairdash.jobs.steps import Branch, Found, StepRunner, gather, independent, memoised, run_directly, within
 from fairdash.tariff.path import MAX_FITTED_ROWS
 from fairdash.tariff.plan import fit_path, lams_of_tariffs, repaired_prices, tariffs_of_plan
 from fairdash.training.baselines import LINEAR, TREES, train_baselines
@@ -41,13 +36,13 @@ from fairdash.training.splits import Split, require_varied_target, undefined_in_
 from fairdash.training.sweep import Sweep, SweepProgress, train_sweep
 from fairdash.utils.classes import attributes_of
 
-#: Numbers of permutations for a floor: in a preview, and in a preview of a table with many rows or of a
-#: sample from a table that was slow to read. With 19 permutations, a p-value of 5 % is just possible.
+#: Permutations for a noise floor in a preview; `SAMPLE_PERMUTATIONS` if the table has many rows or was slow
+#: to read. With 19 permutations, a p-value of 5 % is just possible.
 PREVIEW_PERMUTATIONS, SAMPLE_PERMUTATIONS = 39, 19
-#: Measures of a preview with tariffs, which uses all rows but only a few measures to save time.
+#: Measures in a preview with tariffs: few, because such a preview uses all rows.
 QUICK_MEASURES = (DEFAULT_MEASURE, "fairquant")
-#: Maximum number of rows up to which reference prices are computed, because reference prices require five
-#: more models per split.
+#: Reference prices are computed for at most this number of rows, because they require five more models per
+#: split.
 MAX_ROWS_FOR_REFERENCES = 30_000
 
 Array = NDArray[np.float64]
@@ -79,7 +74,7 @@ def execute_sweep(
     references
         Whether to train reference prices, which use s, if the table is suitable.
     is_preview
-        Whether to compute only results that take seconds: less precise floors, no floors for baselines, and
+        Whether to compute only results that take seconds: less precise noise floors, none for baselines, and
         no importance, references, tariffs or models for a confirmation.
     share
         Share of the rows to use, above 0 and at most 1; the rows are drawn at random.
@@ -96,8 +91,8 @@ def execute_sweep(
     if share < 1:
         # Holdout rows are never part of a sample.
         open_rows = np.setdiff1d(np.arange(n_rows), plan.set_aside(dataset))
-        drawn = draw_rows(dataset.take(open_rows), round(share * n_rows), random_state=plan.random_state)
-        rows, plan = open_rows[drawn], replace(plan, confirmation_share=0.0)
+        sample = draw_rows(dataset.take(open_rows), round(share * n_rows), random_state=plan.random_state)
+        rows, plan = open_rows[sample], replace(plan, confirmation_share=0.0)
         dataset = dataset.take(rows)
     if is_preview and FAIR_TARIFF in plan.methods:
         measures = QUICK_MEASURES
@@ -115,19 +110,19 @@ def execute_sweep(
         note
         for name in ("test", "validation")
         if (of_splits := [split.parts[name] for split in parts.splits if name in split.parts])
-        for note in undefined_in_words(dataset.sensitive, of_splits, of=f"{name} rows of {{}} splits")
+        for note in undefined_in_words(dataset.sensitive, of_splits, text=f"{name} rows of {{}} splits")
     ]
 
-    def on_training(at: SweepProgress) -> None:
-        if at.curve is not None:
-            on_curve(at.curve)
+    def on_training(fraction: SweepProgress) -> None:
+        if fraction.curve is not None:
+            on_curve(fraction.curve)
         action = "finding weight decay on validation rows"
-        if at.phase != "tuning":
-            action = f"training {METHODS[at.method].title} on {TITLES[at.device]}"
-        progress(action, work.done(at.phase, at.fraction))
+        if fraction.phase != "tuning":
+            action = f"training {METHODS[fraction.method].title} on {TITLES[fraction.device]}"
+        progress(action, work.done(fraction.phase, fraction.fraction))
 
     def on_measuring(first: int, step: int, share: float) -> None:
-        # There are four steps: a frame and a path for each of the two objectives.
+        # Four steps: a frame of results and a path (trade-off curve), for each of the two objectives.
         progress("measuring", work.done("measuring", (first + step + share) / 4))
 
     def on_step(share: float) -> None:
@@ -135,18 +130,18 @@ def execute_sweep(
         action = "fitting tariffs to all rows" if uses_all_rows else "fitting tariffs"
         progress(action, work.done("training", share))
 
-    def on_pilot(action: str, at: float) -> None:
-        progress(action, work.done("pilot", at))
+    def on_pilot(action: str, fraction: float) -> None:
+        progress(action, work.done("pilot", fraction))
 
     def train() -> TrainedModels:
-        settled, confirms = planned.result(), not is_preview
+        plan_used, confirms = planned.result(), not is_preview
         if has_tariffs:
             return fit_path(
-                dataset, settled, parts.splits, confirms=confirms, on_step=on_step, run_step=run_step
+                dataset, plan_used, parts.splits, confirms=confirms, on_step=on_step, run_step=run_step
             )
         return train_sweep(
             dataset,
-            settled,
+            plan_used,
             importance=importance and not is_preview,
             confirms=confirms,
             brief=is_preview,
@@ -171,9 +166,9 @@ def execute_sweep(
         count = 0 if is_preview else n_permutations
         return parts.assess_baselines(*baselines.result(), objective=objective, n_permutations=count)
 
-    tables = [Branch(run_step, partial(assess, *each), f"assess/{each[1]}") for each in enumerate(objectives)]
+    tables = [Branch(run_step, partial(assess, *item), f"assess/{item[1]}") for item in enumerate(objectives)]
     baseline_tables = [
-        Branch(run_step, partial(assess_baselines, each), f"assess-baselines/{each}") for each in objectives
+        Branch(run_step, partial(assess_baselines, name), f"assess-baselines/{name}") for name in objectives
     ]
     with_s = Branch(run_step, lambda: parts.references(parts=("test",)), "references", "assess/references")
     gather(planned, models, baselines, *tables, *baseline_tables, *([with_s] if with_references else []))
@@ -183,7 +178,7 @@ def execute_sweep(
         for k in range(2)
     )
     roles = dataset.roles
-    named = (roles.target, *roles.sensitive)
+    named_columns = (roles.target, *roles.sensitive)
     return SweepResult(
         sweep=plan,
         frames=frames,
@@ -193,14 +188,14 @@ def execute_sweep(
         weight=None if dataset.weight is None else dataset.weight.to_numpy(dtype=float),
         groups=as_groups(dataset.groups, dataset.n_rows),
         target_name=roles.target,
-        units={column: dataset.units[column] for column in named if column in dataset.units},
-        names={column: dataset.names[column] for column in named if column in dataset.names},
+        units={column: dataset.units[column] for column in named_columns if column in dataset.units},
+        names={column: dataset.names[column] for column in named_columns if column in dataset.names},
         references=with_s.result()[0] if with_references else None,
         price=with_s.result()[-1] if with_references else None,
         versions=versions(),
-        baselines={each: branch.result() for each, branch in zip(objectives, baseline_tables, strict=True)},
+        baselines={name: branch.result() for name, branch in zip(objectives, baseline_tables, strict=True)},
         gain=gain_of_standard(dataset, trained, plan.settings.loss_function),
-        evaluations={id: way for id in measures if (way := REGISTRY[id].recorded)},
+        evaluations={id: method_of for id in measures if (method_of := REGISTRY[id].recorded)},
         rows=rows,
         drawn_from=None if rows is None else n_rows,
         fingerprint=fingerprint,
@@ -215,7 +210,7 @@ def reference_prices(
     check_groups(dataset)
     parts = _Steps(dataset, plan, measures)
     frame, predictions, members, price = parts.references(strengths)
-    # Predictions for holdout rows are removed, so that nobody can use them to select a model.
+    # Predictions for holdout rows are removed, so nobody can select a model by them.
     predictions[:, plan.set_aside(dataset)] = np.nan
     return ReferenceResult(frame, predictions, members, parts.splits, price)
 
@@ -236,10 +231,10 @@ def with_lams_found(
     progress: Progress = lambda *_: None,
     run_step: StepRunner = run_directly,
 ) -> Sweep:
-    """Return the plan; if it requests a pilot, replace its weights λ by the weights that the pilot selects.
+    """Return the plan; if it requests trial trainings, replace its weights λ by those that they select.
 
-    The pilot selects the same number of weights, using the first fair method on the first split. If there is
-    no dependence to remove, the plan keeps its weights. `run_step` stores the step as ``"pilot"``.
+    Trial trainings use the first fair method on the first split. The number of weights stays the same.
+    Without dependence to remove, the plan keeps its weights. `run_step` stores the step as ``"pilot"``.
     """
     method = piloted_method(plan)
     if method is None:
@@ -285,8 +280,8 @@ class _Steps:
         self.dataset, self.plan, self.is_preview = dataset, plan, is_preview
         self.progress, self.done, self.run_step = progress, done, run_step
         omits_training = is_preview and FAIR_TARIFF in plan.methods
-        #: Parts on which models are assessed. To save time, a preview of tariffs, which uses all rows, omits
-        #: the training part.
+        #: Parts on which models are assessed. A preview of tariffs uses all rows, so it omits the training
+        #: part to save time.
         self.parts = PARTS if omits_training else ("train", *PARTS)
         #: Options that all assessments share.
         self._options: dict[str, Any] = {
@@ -297,24 +292,24 @@ class _Steps:
 
     @cached_property
     def splits(self) -> tuple[Split, ...]:
-        return reused(self.run_step, "splits", lambda: self.plan.splits(self.dataset))
+        return memoised(self.run_step, "splits", lambda: self.plan.splits(self.dataset))
 
     def assess(self, members: pd.DataFrame, predictions: Array, **options: Any) -> pd.DataFrame:
         return assess_predictions(self.dataset, predictions, members, self.splits, **self._options, **options)
 
     def assess_models(
         self,
-        trained: TrainedModels,
+        models: TrainedModels,
         objective: str,
         n_permutations: int,
         progress: Callable[[int, float], None] = lambda *_: None,
     ) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Return frame and path of one objective; `progress` receives 0 (frame) or 1 (path), and a share."""
+        """Return results and trade-off curve of an objective; `progress` receives 0 or 1, and a share."""
         run_step = within(self.run_step, f"assess/{objective}")
         front = partial(
             self.assess,
-            trained.members,
-            trained.predictions,
+            models.members,
+            models.predictions,
             objective=objective,
             n_permutations=n_permutations,
             parts=self.parts,
@@ -324,9 +319,9 @@ class _Steps:
         frame = Branch(run_step, front, "front").result()
         path = assess_curve(
             self.dataset,
-            trained.predictions,
+            models.predictions,
             frame,
-            trained.members,
+            models.members,
             self.splits,
             objective=objective,
             progress=partial(progress, 1),
@@ -347,10 +342,10 @@ class _Steps:
             return self.assess(members, predictions, objective=objective, run_step=steps, **options)
 
         def assess_tariffs() -> pd.DataFrame:
-            # Users select a tariff by its results on validation rows, as they select a network.
+            # A tariff is selected by its results on validation rows, like a network.
             options: dict[str, Any] = {"parts": ("validation",), "n_permutations": 0, "objective": objective}
-            fitted = members[fair].reset_index(drop=True)
-            return self.assess(fitted, predictions[fair], run_step=within(run_step, "validation"), **options)
+            rows = members[fair].reset_index(drop=True)
+            return self.assess(rows, predictions[fair], run_step=within(run_step, "validation"), **options)
 
         fair = (members["method"] == FAIR_TARIFF).to_numpy()
         tasks = {"test": assess_all}
@@ -362,7 +357,7 @@ class _Steps:
         """Return the models and predictions of the baselines and of requested tariffs, for `find_plan()`."""
         plan, is_tariffs = self.plan, FAIR_TARIFF in self.plan.methods
 
-        def trained() -> tuple[pd.DataFrame, Array]:
+        def train_all() -> tuple[pd.DataFrame, Array]:
             return train_baselines(
                 self.dataset,
                 self.splits,
@@ -378,7 +373,7 @@ class _Steps:
             if plan.find_lams:
                 find = partial(lams_of_tariffs, self.dataset, plan, self.splits[0])
                 lams = self.run_step("tariffs/pilot", lambda: {"lams": find()})["lams"].tolist()
-            fitted = tariffs_of_plan(
+            tariff_path = tariffs_of_plan(
                 self.dataset,
                 plan,
                 self.splits,
@@ -386,22 +381,22 @@ class _Steps:
                 on_step=lambda share: self.progress("fitting tariffs", self.done("beside", share)),
                 run_step=within(self.run_step, "tariffs"),
             )
-            return fitted.members, fitted.predictions
+            return tariff_path.members, tariff_path.predictions
 
-        tasks: dict[str, Callable[[], tuple[pd.DataFrame, Array]]] = {"baselines": trained}
+        tasks: dict[str, Callable[[], tuple[pd.DataFrame, Array]]] = {"baselines": train_all}
         if not self.is_preview and not is_tariffs and plan.tariff:
             tasks["tariffs"] = tariffs
-        (members, predictions), *more = independent(self.run_step, tasks)
-        if not more:
+        (members, predictions), *other_results = independent(self.run_step, tasks)
+        if not other_results:
             return members, predictions
-        ((fitted, premiums),) = more
-        members = pd.concat([members, fitted[list(members.columns)]], ignore_index=True)
+        ((fair_members, premiums),) = other_results
+        members = pd.concat([members, fair_members[list(members.columns)]], ignore_index=True)
         return members, np.concatenate([predictions, premiums])
 
     def references(
         self, strengths: Sequence[float] = DEFAULT_STRENGTHS, **options: Any
     ) -> tuple[pd.DataFrame, Array, pd.DataFrame, Array]:
-        """Return frame, predictions and members of the references, and the price of independence."""
+        """Return results, predictions and models of reference prices, and the price of independence."""
 
         def on_step(third: int, share: float = 0.0) -> None:
             action = "training references that use the sensitive attribute"
@@ -409,7 +404,7 @@ class _Steps:
 
         on_step(0)
         run_step = within(self.run_step, "references")
-        trained = Branch(
+        models_branch = Branch(
             run_step,
             lambda: train_references(
                 self.dataset,
@@ -436,7 +431,7 @@ class _Steps:
             ),
             "repair",
         )
-        (members, predictions, price), (of_repair, prices) = gather(trained, repaired)
+        (members, predictions, price), (of_repair, prices) = gather(models_branch, repaired)
         members = pd.concat([members, of_repair], ignore_index=True)
         predictions = np.concatenate([predictions, prices])
         frame = self.assess(

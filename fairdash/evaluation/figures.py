@@ -21,18 +21,19 @@ from numpy.typing import NDArray
 
 from fairdash.training.splits import corrected_standard_error
 
-#: Columns with the results of a row: the value; the mean and the 95 % quantile of the same estimator with the
-#: sensitive column permuted; the edge (the largest mean over the splits that is not significant at 5 %) and
-#: the p-value of the mean; for the verdict, the index in :data:`fairdash.dependence.omnibus.COMPONENTS` of
-#: the measure with the strongest evidence; and the standard error of a mean over the splits.
+#: Columns with the results of a row. ``value``: the value. ``floor``, ``floor_q95``: mean and 95 % quantile
+#: of the estimator with the sensitive column permuted. ``edge``: the largest mean over the splits that is not
+#: significant at 5 %. ``p``: the p-value of the mean. ``by``: only for the verdict, the index in
+#: :data:`fairdash.dependence.omnibus.COMPONENTS` of the measure with the strongest evidence. ``se``: the
+#: standard error of a mean over the splits.
 FIGURES = ("value", "floor", "floor_q95", "edge", "p", "by", "se")
 VALUE, FLOOR, FLOOR_Q95, EDGE, P, BY, _ = range(len(FIGURES))
-#: Measures of error, which do not involve a sensitive column.
+#: Measures of error. They do not use a sensitive column.
 ERRORS = ("mse", "rmse", "deviance")
 #: Name of the omnibus test in the column ``measure``.
 VERDICT = "verdict"
-#: Measure and sensitive column of a result. The name of the column is empty for an error, and for a joint
-#: measure of all columns.
+#: Measure and sensitive column of a result. The name of the column is empty for a measure of error, and for a
+#: joint measure of all columns.
 Cell: TypeAlias = tuple[str, str]
 Array = NDArray[np.float64]
 _NAMES = ["measure", "column"]
@@ -75,7 +76,7 @@ def untidy(table: pd.DataFrame) -> tuple[pd.DataFrame, list[Cell], Array]:
     Raises
     ------
     ValueError
-        Raised if the cells of a model, or their order, differ from those of the first model.
+        Raised if the models do not all have the same cells in the same order.
     """
     figures = [figure for figure in FIGURES if figure in table]
     names = table[_NAMES].to_numpy(dtype=object)
@@ -91,8 +92,9 @@ def untidy(table: pd.DataFrame) -> tuple[pd.DataFrame, list[Cell], Array]:
 def wide(table: pd.DataFrame) -> pd.DataFrame:
     """Return one row per model and part, with the columns ``id``, ``id_floor``, ``id_edge`` and so on.
 
-    With several sensitive columns, ``id[column]`` refers to one column and ``id`` to all columns jointly. The
-    columns of the verdict start with ``verdict``. Columns of tests are omitted if there was no test.
+    With several sensitive columns, ``id[column]`` is the measure for one column, and ``id`` for all columns
+    jointly. The columns of the verdict start with ``verdict``. Columns of tests are omitted if there was no
+    test.
     """
     models, cells, values = untidy(table)
     figures = dict(zip((name for name in FIGURES if name in table), np.moveaxis(values, 2, 0), strict=True))
@@ -100,14 +102,14 @@ def wide(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _columns(cells: Sequence[Cell], figures: Mapping[str, Array]) -> Iterator[tuple[str, Array]]:
-    several = len({column for _, column in cells if column}) > 1
+    has_several = len({column for _, column in cells if column}) > 1
     is_tested = any(not np.isnan(figures[figure]).all() for figure in ("edge", "p") if figure in figures)
     of_tests = ["edge", "p"] if is_tested else []
     for k, (measure, column) in enumerate(cells):
         kinds = ["value", "se"] if measure in ERRORS else ["value", "se", "floor", "floor_q95", *of_tests]
         if measure == VERDICT:
             kinds = ["p", "by", "value", "edge"] if is_tested else []
-        name = f"{measure}[{column}]" if several and column else measure
+        name = f"{measure}[{column}]" if has_several and column else measure
         for kind in (kind for kind in kinds if kind in figures):
             is_plain = kind == "value" and measure != VERDICT
             yield name if is_plain else f"{name}_{kind}", figures[kind][:, k]
@@ -136,15 +138,15 @@ def summarise_splits(table: pd.DataFrame, *, test_to_train: float | None = None)
     table
         Result of :func:`fairdash.evaluation.assess_predictions`. Diverged models are omitted.
     test_to_train
-        Number of test rows divided by the number of training rows; None computes it from a table with both
-        parts.
+        Number of test rows divided by the number of training rows. None computes this ratio from `table`,
+        which must then contain both parts.
 
     Returns
     -------
     DataFrame
         One row per method, λ, part, measure and column, with ``n_splits``, the means of the results, and
-        ``se``, the Nadeau–Bengio standard error of the value (NaN with a single split). The mean of a result
-        omits splits in which the result is undefined.
+        ``se``, the Nadeau–Bengio standard error of the value (NaN with a single split). Splits in which a
+        result is undefined are left out of its mean.
     """
     models, cells, values = untidy(table[~table["diverged"]])
     if test_to_train is None:

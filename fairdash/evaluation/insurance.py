@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-#: Minimum number of rows of a group for which results are displayed.
+#: Results are displayed only for groups with at least this number of rows.
 MIN_SHOWN = 20
 #: Number of bands of about equal exposure in lift charts; small tables have fewer bands.
 N_BANDS = 10
@@ -30,13 +30,14 @@ def lorenz(price: Array, outcome: Array, weight: Array) -> pd.DataFrame:
     Parameters
     ----------
     price, outcome, weight : (n,) arrays
-        Price π and outcome Y per unit of exposure, and the exposure. Rows with the same price form one step.
+        Price π and outcome Y per unit of exposure, and the exposure. Rows with the same price form one step
+        of the curve.
 
     Returns
     -------
     DataFrame
-        Columns ``exposure`` and ``outcome``: the shares of total exposure and of total outcome in rows up to
-        a price, from (0, 0) to (1, 1).
+        Columns ``exposure`` and ``outcome``: the shares of the total exposure and of the total outcome that
+        belong to rows up to a price, from (0, 0) to (1, 1).
     """
     _, code = np.unique(price, return_inverse=True)
     w = np.cumsum(np.bincount(code, weights=weight))
@@ -47,8 +48,8 @@ def lorenz(price: Array, outcome: Array, weight: Array) -> pd.DataFrame:
 def gini(price: Array, outcome: Array, weight: Array) -> float:
     """Return the Gini index, 1 − 2 × the area under :func:`lorenz`: at most 1; uninformative prices give 0.
 
-    A negative Gini index means that high prices have low costs (Denuit, Sznajder and Trufin 2019;
-    scikit-learn's Tweedie example).
+    A negative Gini index means that rows with high prices have low outcomes (Denuit, Sznajder and Trufin
+    2019; scikit-learn's Tweedie example).
     """
     curve = lorenz(price, outcome, weight)
     return 1 - 2 * float(np.trapezoid(curve["outcome"], curve["exposure"]))
@@ -81,22 +82,22 @@ def double_lift(
 
 
 def bands_of(x: Array, weight: Array, count: int = N_BANDS) -> NDArray[np.intp]:
-    """Return each row's band; bands have about equal exposure and at least 20 rows, and ties share a band."""
+    """Return each row's band of about equal exposure, with at least 20 rows; equal values share a band."""
     order = np.argsort(x, kind="stable")
     below = np.cumsum(weight[order])
-    cuts = x[order][np.searchsorted(below, below[-1] * np.arange(1, count) / count - 1e-9 * below[-1])]
-    code = np.searchsorted(np.unique(cuts), x, side="left")
-    # A band with too few rows is merged with the next band, and the last band with the band before it.
-    place, n_rows = np.zeros(int(code.max()) + 1, dtype=np.intp), 0
+    cut_points = x[order][np.searchsorted(below, below[-1] * np.arange(1, count) / count - 1e-9 * below[-1])]
+    code = np.searchsorted(np.unique(cut_points), x, side="left")
+    # A band with too few rows is merged with the next band; the last band is merged with the band before it.
+    band_of_code, n_rows = np.zeros(int(code.max()) + 1, dtype=np.intp), 0
     for band, rows in enumerate(np.bincount(code)):
-        place[band:] = place[band] + (n_rows >= MIN_SHOWN)
+        band_of_code[band:] = band_of_code[band] + (n_rows >= MIN_SHOWN)
         n_rows = rows + (0 if n_rows >= MIN_SHOWN else n_rows)
     if n_rows < MIN_SHOWN:
-        place[place == place[-1]] = max(int(place[-1]) - 1, 0)
-    return np.unique(place[code], return_inverse=True)[1]
+        band_of_code[band_of_code == band_of_code[-1]] = max(int(band_of_code[-1]) - 1, 0)
+    return np.unique(band_of_code[code], return_inverse=True)[1]
 
 
-#: Powers of the Tweedie family, by the name of the deviance.
+#: Powers of the Tweedie family, by the name of their deviance.
 DEVIANCES: Mapping[str, float] = MappingProxyType({"poisson": 1.0, "tweedie": 1.5, "gamma": 2.0})
 
 
@@ -123,8 +124,8 @@ def deviances(prices: Mapping[str, Array], outcome: Array, weight: Array) -> pd.
         One row per deviance and price, with the columns ``deviance``, ``power``, ``price`` (the name of the
         price), ``value``, ``balanced`` (deviance of the price after scaling its mean to the mean outcome),
         ``constant`` (deviance of the mean outcome) and ``explained``, which is 1 − balanced ÷ constant (0 if
-        the price is no better than the mean, and 1 if the price is perfect). Undefined values are missing:
-        the deviance of a negative price or outcome, and the gamma deviance of 0.
+        the price is no better than the mean, and 1 if the price is perfect). A deviance is missing if it is
+        undefined: for a negative price or outcome, and the gamma deviance also for 0.
     """
     mean = float(weight @ outcome / weight.sum())
     rows = []
@@ -147,7 +148,7 @@ def murphy(price: Array, outcome: Array, weight: Array) -> pd.DataFrame:
     """Decompose the score of a price into miscalibration and discrimination (Murphy 1973).
 
     The recalibrated price is the isotonic regression of the outcome on the price (Dimitriadis, Gneiting and
-    Jordan 2021). The recalibrated price is fitted to the rows on which it is scored, so noise slightly
+    Jordan 2021). The recalibrated price is fitted and scored on the same rows. Noise therefore slightly
     increases miscalibration and discrimination. The test of autocalibration does not have this bias.
 
     Parameters
@@ -174,8 +175,8 @@ def murphy(price: Array, outcome: Array, weight: Array) -> pd.DataFrame:
     for score, power in {"squared_error": 0.0, **DEVIANCES}.items():
         if np.isnan(mean_deviance(outcome, price, weight, power=power)):
             continue
-        # If a block of prices has no cost, its recalibrated price is 0. The deviance is only a limit at 0, so
-        # it is computed just above 0.
+        # A block of prices without costs has a recalibrated price of 0. There, the deviance is only defined
+        # as a limit, so it is computed just above 0.
         lowest = 1e-12 * float(mean[0]) if power else -np.inf
         of_price, of_recalibrated, of_mean = (
             mean_deviance(outcome, np.maximum(forecast, lowest), weight, power=power)
@@ -203,6 +204,6 @@ def drawn_lorenz(price: Array, outcome: Array, weight: Array) -> pd.DataFrame:
     for point in at[1:]:
         if below[point] - below[points[-1]] >= MIN_SHOWN:
             points.append(int(point))
-    # The remaining rows are added to the last step.
+    # The remaining rows are part of the last step.
     points[-1] = len(curve) - 1
     return curve.iloc[points].reset_index(drop=True)

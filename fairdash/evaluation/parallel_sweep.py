@@ -50,7 +50,7 @@ def execute_in_parallel(
     ----------
     folder
         Folder for the results of the steps, which all processes must be able to read and write. Results that
-        the folder already contains are reused.
+        already exist in the folder are reused.
     executor, width
         Same meaning as in :func:`fairdash.jobs.parallel.compute_steps`.
     progress, on_curve
@@ -63,7 +63,7 @@ def execute_in_parallel(
     StorageError
         Raised if the folder cannot be written, or the table cannot be stored unchanged.
     """
-    started = time.monotonic()
+    start_time = time.monotonic()
     _save_task(folder, dataset, plan, options)
 
     def on_result(replay: Replay, name: str) -> None:
@@ -80,11 +80,11 @@ def execute_in_parallel(
         progress=progress,
         on_result=on_result,
     )
-    return replace(result, seconds=time.monotonic() - started)
+    return replace(result, seconds=time.monotonic() - start_time)
 
 
 def compute_step(folder: str, name: str) -> tuple[str, float]:
-    """Compute one step of the sweep in a folder; return the result's hash and the step's share of work.
+    """Compute one step of the sweep in a folder; return the result's hash and the step's share of the work.
 
     Raises
     ------
@@ -100,8 +100,8 @@ def compute_step(folder: str, name: str) -> tuple[str, float]:
     progress = StepProgress(task.replay)
     try:
         execute_sweep(task.dataset, task.plan, run_step=task.replay, progress=progress, **task.options)
-    except StepDone as done:
-        return done.digest, progress.share
+    except StepDone as finished_step:
+        return finished_step.digest, progress.share
     except MissingSteps as missing:
         raise LookupError(f"{name} needs {', '.join(missing.names)}") from None
     raise LookupError(name)
@@ -118,7 +118,7 @@ class _Task:
 
 
 class _Latest(threading.local):
-    """Latest task of a thread, identified by its folder and by the modification time of its file."""
+    """Latest task of a thread; its folder and the modification time of its file identify it."""
 
     key: tuple[Path, int] | None = None
     task: _Task
@@ -145,15 +145,15 @@ def _save_task(folder: Path, dataset: Dataset, plan: Sweep, options: Mapping[str
     import pyarrow as pa
 
     rows = folder / _ROWS
-    about: dict[str, Any] = {name: getattr(dataset, name) for name in _WORDS}
-    about |= {name: list(getattr(dataset, name).columns) for name in ("features", "sensitive")}
-    about |= {
+    metadata: dict[str, Any] = {name: getattr(dataset, name) for name in _WORDS}
+    metadata |= {name: list(getattr(dataset, name).columns) for name in ("features", "sensitive")}
+    metadata |= {
         name: None if (column := getattr(dataset, name)) is None else column.name
         for name in ("target", *SINGLE)
     }
     try:
         write_whole(rows, lambda name: dataset.table().to_feather(name, compression="uncompressed"))
-        is_same = _load_dataset(rows, about).fingerprint == dataset.fingerprint
+        is_same = _load_dataset(rows, metadata).fingerprint == dataset.fingerprint
     except pa.ArrowException:
         is_same = False
     if not is_same:
@@ -161,16 +161,16 @@ def _save_task(folder: Path, dataset: Dataset, plan: Sweep, options: Mapping[str
             "the table can't be stored for other processes",
             "Make every column contain only numbers or only text.",
         )
-    content = {"plan": to_plain(plan), "options": dict(options), "dataset": about}
+    content = {"plan": to_plain(plan), "options": dict(options), "dataset": metadata}
     write_sealed(folder / _TASK, content)
 
 
-def _load_dataset(rows: Path, about: Mapping[str, Any]) -> Dataset:
+def _load_dataset(rows: Path, metadata: Mapping[str, Any]) -> Dataset:
     from pyarrow import feather
 
     table: pd.DataFrame = feather.read_feather(rows, memory_map=True)
-    parts: dict[str, Any] = {name: about[name] for name in _WORDS}
-    parts["classes"] = {name: tuple(names) for name, names in about["classes"].items()}
+    parts: dict[str, Any] = {name: metadata[name] for name in _WORDS}
+    parts["classes"] = {name: tuple(names) for name, names in metadata["classes"].items()}
     for name in ("features", "sensitive", "target", *SINGLE):
-        parts[name] = None if about[name] is None else table[about[name]]
+        parts[name] = None if metadata[name] is None else table[metadata[name]]
     return Dataset(**parts)

@@ -43,27 +43,28 @@ def quantile_profile(
         Requested number of groups. By default, there are up to 20 groups, each with at least 20 test rows per
         split. Ties in `s` may reduce this number.
     groups
-        Group (n,) of each row, numbered from 0 without gaps, if it is already known.
+        Known group of each row, (n,), numbered from 0 without gaps, or None.
     weight : (n,) array, optional
         Exposure, which weights the averages.
     units : (n,) array, optional
-        Number, from 0 to U-1, of each row's independent unit, such as a policy. By default, each row is a
-        unit.
+        Number of the independent unit, such as a policy, that each row belongs to, from 0 to U-1. By default,
+        each row is a unit.
 
     Returns
     -------
     DataFrame, one row per group
         Columns ``group``, ``s_low``, ``s_high``, ``s_mean`` (all rows of the group), ``n`` (number of test
         rows, mean over splits), ``mean`` (mean over splits of the group's average), ``error`` (its standard
-        error), and ``low`` and ``high``, its 95 % interval by Student's t. The interval refers to new rows
-        and to the given models. A row that is a test row in several splits counts as one observation.
+        error), and ``low`` and ``high``, its 95 % interval by Student's t. The interval accounts for the
+        sampling of rows, but not for the training of the models. If a row is a test row in several splits, it
+        counts as one observation.
     """
     if groups is None:
-        fewest = min(len(split.test) for split in splits)
-        groups = quantile_groups(s, _group_count(fewest) if n_groups is None else n_groups)
+        min_rows = min(len(split.test) for split in splits)
+        groups = quantile_groups(s, _group_count(min_rows) if n_groups is None else n_groups)
     rows = _TestRows.of(groups, splits, weight, units)
     mean, influence = rows.averages(values)
-    errors, half = rows.errors(rows.products(influence, influence))
+    errors, half_widths = rows.errors(rows.products(influence, influence))
     by_group = pd.Series(s).groupby(groups)
     return pd.DataFrame(
         {
@@ -74,8 +75,8 @@ def quantile_profile(
             "n": rows.sizes.mean(axis=0),
             "mean": mean,
             "error": errors,
-            "low": mean - half,
-            "high": mean + half,
+            "low": mean - half_widths,
+            "high": mean + half_widths,
         }
     )
 
@@ -92,8 +93,8 @@ def blended_profiles(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return ``mean``, ``low`` and ``high`` of :func:`quantile_profile` for blends of two models, (P, G).
 
-    The average of a group is linear in the predictions, and its variance is quadratic. The results therefore
-    follow from the two models, without computing the predictions of the blends.
+    The average of a group is a linear function of the predictions, and its variance is a quadratic function.
+    The results therefore follow from the two models, without computing the predictions of the blends.
 
     Parameters
     ----------
@@ -109,21 +110,21 @@ def blended_profiles(
     aa, ab, bb = rows.products(a, a), rows.products(a, b), rows.products(b, b)
     share = shares[:, None]
     mean = (1 - share) * mean_low + share * mean_high
-    _, half = rows.errors((1 - share) ** 2 * aa + 2 * share * (1 - share) * ab + share**2 * bb)
-    return mean, mean - half, mean + half
+    _, half_widths = rows.errors((1 - share) ** 2 * aa + 2 * share * (1 - share) * ab + share**2 * bb)
+    return mean, mean - half_widths, mean + half_widths
 
 
 @dataclass(frozen=True, kw_only=True)
 class _TestRows:
-    """Test rows of all splits by group: the part of a profile's input that does not depend on the values.
+    """Test rows of all splits by group, which several profiles of the same splits share.
 
     Parameters
     ----------
     groups, each
         Group (n,) and weight (n,) of each row.
     cells, of_cells
-        Number, 0 … C-1, of each row's combination of unit and group, (n,), and group of each combination,
-        (C,).
+        Number of each row's combination of unit and group, (n,), from 0 to C-1, and the group of each
+        combination, (C,).
     splits
         The J splits.
     sizes, totals
@@ -131,7 +132,7 @@ class _TestRows:
     """
 
     groups: NDArray[np.intp]
-    each: NDArray[np.float64]
+    row_weight: NDArray[np.float64]
     cells: NDArray[np.intp]
     of_cells: NDArray[np.intp]
     splits: Sequence[Split]
@@ -151,13 +152,13 @@ class _TestRows:
         if units is not None:
             codes, cells = np.unique(units * n_groups + groups, return_inverse=True)
             of_cells = codes % n_groups
-        each = np.ones(len(groups)) if weight is None else weight
+        mass = np.ones(len(groups)) if weight is None else weight
         tests = [split.test for split in splits]
         sizes = [np.bincount(groups[rows], minlength=n_groups) for rows in tests]
-        totals = [np.bincount(groups[rows], weights=each[rows], minlength=n_groups) for rows in tests]
+        totals = [np.bincount(groups[rows], weights=mass[rows], minlength=n_groups) for rows in tests]
         return cls(
             groups=groups,
-            each=each,
+            row_weight=mass,
             cells=cells,
             of_cells=of_cells,
             splits=splits,
@@ -166,17 +167,17 @@ class _TestRows:
         )
 
     def averages(self, values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the means over splits of the group averages, (G,), and the influence of each row, (n,)."""
+        """Return group averages, (G,), as means over splits, and the influence of each row on them, (n,)."""
         means, influence = np.empty_like(self.totals), np.zeros(len(self.groups))
         for j, split in enumerate(self.splits):
-            groups, rows, mass = self.groups[split.test], values[j, split.test], self.each[split.test]
-            with np.errstate(invalid="ignore"):  # A group without rows gives NaN.
+            groups, rows, mass = self.groups[split.test], values[j, split.test], self.row_weight[split.test]
+            with np.errstate(invalid="ignore"):  # An average of no rows is NaN.
                 means[j] = np.bincount(groups, weights=mass * rows, minlength=means.shape[1]) / self.totals[j]
             influence[split.test] += mass * (rows - means[j, groups]) / self.totals[j, groups]
         return pd.DataFrame(means).mean().to_numpy(), influence
 
     def products(self, a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return by group, (G,), the sum over units of the products of two influences a and b (n,)."""
+        """Return the sum over units of the products of two influences a and b (n,), for each group, (G,)."""
         first, second = (np.bincount(self.cells, weights=influence) for influence in (a, b))
         n_groups = self.totals.shape[1]
         return np.asarray(np.bincount(self.of_cells, weights=first * second, minlength=n_groups), dtype=float)
@@ -185,15 +186,15 @@ class _TestRows:
         """Return standard errors and half-widths of 95 % intervals, given squared influences (..., G)."""
         n_groups, counts = self.totals.shape[1], np.zeros(len(self.groups))
         for j, split in enumerate(self.splits):
-            counts[split.test] += self.each[split.test] / self.totals[j, self.groups[split.test]]
+            counts[split.test] += self.row_weight[split.test] / self.totals[j, self.groups[split.test]]
         of_cells = np.bincount(self.cells, weights=counts)
         observed = np.bincount(self.of_cells[of_cells > 0], minlength=n_groups)
         n_splits = (self.sizes > 0).sum(axis=0) ** 2
         with np.errstate(invalid="ignore", divide="ignore"):
-            # The squared error is the variance of a weighted mean, which is var/n for a single split and
-            # equal weights.
+            # The squared error is the variance of a weighted mean. For a single split and equal weights, it
+            # is var/n.
             errors = np.sqrt(squares / n_splits * observed / (observed - 1))
-            # Kish's (1965) effective number of units is the number of equally weighted units with the same
+            # Kish's (1965) effective number of units: so many units with equal weights would give the same
             # variance.
             n_effective = n_splits / np.bincount(self.of_cells, weights=of_cells**2, minlength=n_groups)
         errors[..., observed < 2] = np.nan
@@ -244,14 +245,14 @@ def transfers_by_group(
     weight : (n,) array, optional
         Exposure, which weights the predictions.
     groups
-        Group (n,) of each row, numbered from 0 without gaps, if it is already known.
+        Known group of each row, (n,), numbered from 0 without gaps, or None.
 
     Returns
     -------
     DataFrame, one row per group, with means over the splits
         Columns ``group``, ``s_low``, ``s_high``, ``n`` (test rows), ``heads`` (their exposure), ``before``
-        and ``after`` (average prediction), ``total`` (Σ w·(after − before), whose sum over groups is the
-        total change) and ``per_head`` (``total`` divided by ``heads``).
+        and ``after`` (average prediction), ``total`` (Σ w·(after − before) of the group; the groups add up to
+        the total change) and ``per_head`` (``total`` divided by ``heads``).
     """
     split_numbers = sorted(before.keys() & after.keys())
     mass = np.ones(len(s)) if weight is None else weight
@@ -266,7 +267,7 @@ def transfers_by_group(
             (np.ones(len(rows)), mass[rows], mass[rows] * before[j][rows], mass[rows] * after[j][rows])
         ):
             sums[k] += np.bincount(group_of_row, weights=values, minlength=count) / len(split_numbers)
-    n, heads, total_before, total_after = sums
+    n, exposure_sum, total_before, total_after = sums
     by_group = pd.Series(s).groupby(groups)
     return pd.DataFrame(
         {
@@ -274,11 +275,11 @@ def transfers_by_group(
             "s_low": by_group.min().to_numpy(),
             "s_high": by_group.max().to_numpy(),
             "n": n,
-            "heads": heads,
-            "before": total_before / heads,
-            "after": total_after / heads,
+            "heads": exposure_sum,
+            "before": total_before / exposure_sum,
+            "after": total_after / exposure_sum,
             "total": total_after - total_before,
-            "per_head": (total_after - total_before) / heads,
+            "per_head": (total_after - total_before) / exposure_sum,
         }
     )
 
@@ -288,24 +289,24 @@ def merged_groups(
     parts: Sequence[NDArray[np.int64]],
     *,
     n_groups: int,
-    fewest: int = ROWS_PER_GROUP,
+    min_rows: int = ROWS_PER_GROUP,
 ) -> NDArray[np.intp]:
-    """Return quantile groups, merging neighbours until each group has at least `fewest` rows in every part.
+    """Return quantile groups, merging neighbours until each group has at least `min_rows` rows in every part.
 
     If a part is too small for two groups, all rows form one group.
     """
     groups = quantile_groups(s, n_groups)
     count = int(groups.max()) + 1
     rows = np.array([np.bincount(groups[part], minlength=count) for part in parts]).min(axis=0)
-    joined, number, gathered = np.empty(count, dtype=np.intp), 0, 0
+    group_of_part, number, gathered = np.empty(count, dtype=np.intp), 0, 0
     for group in range(count):
-        joined[group] = number
+        group_of_part[group] = number
         gathered += rows[group]
-        if gathered >= fewest:
+        if gathered >= min_rows:
             number, gathered = number + 1, 0
-    # The remaining rows are added to the last complete group.
-    joined = np.minimum(joined, max(number - 1, 0))
-    return joined[groups]
+    # The remaining rows are part of the last complete group.
+    group_of_part = np.minimum(group_of_part, max(number - 1, 0))
+    return group_of_part[groups]
 
 
 THIRDS = ("low", "middle", "high")
@@ -332,9 +333,9 @@ def densities(
     -------
     DataFrame, one row per group and grid point
         Columns ``group`` ("low", "middle" and "high", or fewer groups because of ties or few rows),
-        ``s_low``, ``s_high``, ``n``, ``mean``, ``x``, ``density`` (with integral 1), and ``is_constant``,
-        which is True if the values of the group are within one step of the grid. The density of a constant
-        group is positive at one grid point only.
+        ``s_low``, ``s_high``, ``n``, ``mean``, ``x``, ``density`` (with integral 1), and ``is_constant``
+        (True if all values of the group are within one grid step). If all values of a group are equal, its
+        density is positive at one grid point only.
     """
     from scipy.stats import gaussian_kde
 
@@ -352,7 +353,7 @@ def densities(
             density = np.zeros(len(grid))
             density[np.abs(grid - sample.mean()).argmin()] = 1 / step
         else:
-            # The width is Scott's bandwidth, but at least the grid step, because a kernel between two grid
+            # The width is Scott's bandwidth, but at least one grid step. A narrower kernel between two grid
             # points would be invisible.
             width = max(len(sample) ** -0.2, step / float(sample.std(ddof=1)))
             density = gaussian_kde(sample, bw_method=width)(grid)
@@ -374,7 +375,7 @@ def densities(
 
 
 def common_grid(*values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return a grid over the range of all `values` without the outermost 0.5 % of them, plus a margin."""
+    """Return a grid from the 0.5 % to the 99.5 % quantile of all `values`, plus a margin."""
     all_values = np.concatenate(values)
     low, high = np.quantile(all_values, [0.005, 0.995])
     margin = 0.08 * (high - low)

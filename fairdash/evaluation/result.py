@@ -19,7 +19,7 @@ from fairdash.training.splits import Split
 from fairdash.training.splits import corrected_standard_error as corrected_standard_error
 from fairdash.training.sweep import STANDARD, Sweep
 
-#: Significance level of the test of whether a model is better than the average.
+#: Significance level of the test for a smaller error than that of the average.
 ALPHA = 0.05
 
 
@@ -33,10 +33,10 @@ class Gain:
         Loss of the model divided by the loss of the training average on the same test rows, averaged over the
         splits: 1 means no gain, and 0 is perfect.
     error_se
-        Standard error of `error` by Nadeau and Bengio over several splits. The standard error is at least the
-        standard error that the noise of the rows alone causes.
+        Standard error of `error` by Nadeau and Bengio over several splits. The standard error is not smaller
+        than the one due to the noise of the rows alone.
     is_beyond_noise
-        Whether the gain is significant at the 5 % level.
+        True if the gain is significant at the 5 % level.
     """
 
     error: float
@@ -46,18 +46,18 @@ class Gain:
 
 def gain_over_mean(
     target: NDArray[np.float64],
-    predictions: Mapping[int, NDArray[np.float64]],
+    price: Mapping[int, NDArray[np.float64]],
     splits: Sequence[Split],
     *,
     loss: Loss,
     weight: NDArray[np.float64] | None = None,
 ) -> Gain:
-    """Return how much the models of all splits reduce the training loss compared with predicting the average.
+    """Return the reduction of the loss by the models of all splits, compared with predicting the average.
 
     Parameters
     ----------
     target : (n,) array
-    predictions
+    price
         Predictions (n,) of the model of each split, by the number of the split.
     splits
         All splits of the run.
@@ -66,20 +66,20 @@ def gain_over_mean(
 
     Notes
     -----
-    The test is a one-sided normal test of the differences between the two losses on the same rows. The
-    standard error is at least the one that follows from the noise of the rows, because two or three splits
-    may agree by chance.
+    The test is a one-sided normal test of the differences between the two losses on the same rows. Two or
+    three splits may agree by chance. The standard error is therefore at least the one that follows from the
+    noise of the rows.
     """
     from scipy.stats import norm
 
     mass = np.ones(len(target)) if weight is None else weight
     gains, errors = [], []
-    for j, y_pred in predictions.items():
+    for j, y_pred in price.items():
         rows, train = splits[j].test, splits[j].train
         mean = np.full(len(target), np.average(target[train], weights=mass[train]))
-        of_model, of_mean = (loss.deviances(target[rows], guess[rows]) for guess in (y_pred, mean))
+        of_model, of_mean = (loss.deviances(target[rows], price[rows]) for price in (y_pred, mean))
         base = np.average(of_mean, weights=mass[rows])
-        if base == 0:  # If the target is constant, the average is perfect, and no gain is possible.
+        if base == 0:  # If the target is constant, the average predicts perfectly, so no gain is possible.
             return Gain(error=1.0, error_se=0.0, is_beyond_noise=False)
         difference = (of_mean - of_model) / base
         gains.append(np.average(difference, weights=mass[rows]))
@@ -87,7 +87,7 @@ def gain_over_mean(
         errors.append(np.sqrt(np.sum((share * (difference - gains[-1])) ** 2)))
     gain, error = float(np.mean(gains)), float(np.sqrt(np.mean(np.square(errors)) / len(gains)))
     if len(gains) > 1:
-        first = splits[next(iter(predictions))]
+        first = splits[next(iter(price))]
         over_splits = corrected_standard_error(
             float(np.var(gains, ddof=1)),
             n_splits=len(gains),
@@ -208,7 +208,7 @@ class SweepResult(TrainedModels):
 
 @dataclass(frozen=True)
 class ReferenceResult:
-    """Results of prices that use s, which are separate from the results of models that do not use s.
+    """Results of prices that use s; the results of models, which do not use s, are stored separately.
 
     Parameters
     ----------
@@ -235,16 +235,16 @@ class ReferenceResult:
         return wide(self.figures)
 
 
-def gain_of_standard(dataset: Dataset, trained: TrainedModels, loss: Loss) -> Gain | None:
-    """Return the gain of those standard models that did not diverge; None if all of them diverged."""
-    members = trained.members
+def gain_of_standard(dataset: Dataset, models: TrainedModels, loss: Loss) -> Gain | None:
+    """Return the gain of the standard models, without diverged models; None if all of them diverged."""
+    members = models.members
     standard = np.flatnonzero((members["method"] == STANDARD) & ~members["diverged"])
     if not len(standard):
         return None
     return gain_over_mean(
         dataset.target.to_numpy(dtype=float),
-        {int(members["split"].iloc[k]): trained.predictions[k] for k in standard},
-        trained.splits,
+        {int(members["split"].iloc[k]): models.predictions[k] for k in standard},
+        models.splits,
         loss=loss,
         weight=None if dataset.weight is None else dataset.weight.to_numpy(dtype=float),
     )

@@ -1,4 +1,4 @@
-"""Simple repairs by quantile bands of the sensitive attribute, which other methods should at least match."""
+"""Simple repairs of prices by quantile bands of s, which other methods should at least match."""
 
 from __future__ import annotations
 
@@ -7,22 +7,23 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from fairdash.dependence.joint import attributes
 from fairdash.errors import OptionError
 from fairdash.training.references.repair import fit_repair
+from fairdash.utils.classes import attributes_of
 
 Array = NDArray[np.float64]
 
-#: Number of bands of s with about equal numbers of rows; ties may reduce this number.
+#: Number of bands of s, with about equal numbers of rows. Ties may reduce it.
 _BANDS = 10
-#: Ranks at which the quantiles of a band are stored.
+#: Probabilities at which the quantiles of a band are stored.
 _RANKS = np.linspace(0, 1, 201)
 
 
 class _BandRepair:
-    """Repair of prices that uses the distribution of prices in each band of s; new prices also require s.
+    """Repair that uses the distribution of prices in each band of s; it needs s to repair new prices, too.
 
     Parameters
     ----------
@@ -31,7 +32,7 @@ class _BandRepair:
     """
 
     lams: ClassVar[tuple[float, ...]] = (0.0, 0.25, 0.5, 0.75, 1.0)
-    #: True means that X is a single column, which contains the price to repair.
+    #: True for a method whose X is a single column: the price to repair.
     repairs: ClassVar[bool] = True
     multivariate: ClassVar[bool] = False
 
@@ -44,7 +45,7 @@ class _BandRepair:
         self.edges_ = np.unique(np.quantile(s, np.arange(1, _BANDS) / _BANDS))
         codes = np.searchsorted(self.edges_, s)
         bands, counts = np.unique(codes, return_counts=True)
-        # Because of ties, a band may have no rows; the next band then provides its distribution.
+        # A band may have no rows because of ties. It then gets the distribution of the next band.
         self.place_ = np.searchsorted(bands, np.arange(len(self.edges_) + 1)).clip(max=len(bands) - 1)
         self.quantiles_ = np.stack([np.quantile(price[codes == code], _RANKS) for code in bands])
         self.means_ = np.array([price[codes == code].mean() for code in bands])
@@ -72,7 +73,7 @@ class BandBarycentre(_BandRepair):
         common, repaired = self.shares_ @ self.quantiles_, np.empty_like(price)
         for k, quantiles in enumerate(self.quantiles_):
             rows = band == k
-            # A price outside the range of its band keeps its distance from the nearest price of this range.
+            # A price outside the range of its band keeps its distance from the nearest end of this range.
             excess = price[rows] - price[rows].clip(quantiles[0], quantiles[-1])
             rank = np.interp(price[rows], quantiles, _RANKS)
             repaired[rows] = np.interp(rank, _RANKS, common) + excess
@@ -80,7 +81,7 @@ class BandBarycentre(_BandRepair):
 
 
 class BandRatio(_BandRepair):
-    """Repair that changes a price p to p E[p] / E[p given s], or shifts it if an average is not positive."""
+    """Repair that changes a price p to p E[p] / E[p given s], or shifts p if an average is not positive."""
 
     def _repaired(self, price: Array, band: NDArray[np.intp]) -> Array:
         overall, mean = self.shares_ @ self.means_, self.means_[band]
@@ -88,9 +89,9 @@ class BandRatio(_BandRepair):
 
 
 class Repair:
-    """Repair that moves each price to the same rank of one common distribution, smoothly along s.
+    """Repair that moves each price to the same rank of a common distribution; ranks depend smoothly on s.
 
-    The repair applies :class:`fairdash.FairPostprocessor` with known s.
+    This is :class:`fairdash.FairPostprocessor` with known s.
     """
 
     lams, repairs, multivariate = _BandRepair.lams, True, True
@@ -100,21 +101,25 @@ class Repair:
 
     def fit(self, X: ArrayLike, y: ArrayLike, sensitive_features: ArrayLike) -> Self:  # noqa: ARG002 of a price
         """Fit the distribution of prices as a function of s."""
-        s = np.asarray(sensitive_features, dtype=float)
-        self.attributes_ = attributes(s.T)
-        is_indicator = [bool(np.isin(s[:, columns], (0, 1)).all()) for columns in self.attributes_]
-        self.repair_ = fit_repair(np.ravel(X), self._codes(s), classes=is_indicator)
+        s = _as_frame(sensitive_features)
+        self.attributes_ = list(attributes_of(s).values())
+        classes = [len(each) > 1 or s[each[0]].nunique() == 2 for each in self.attributes_]
+        self.repair_ = fit_repair(np.ravel(X), self._codes(s), classes=classes)
         return self
 
     def predict(self, X: ArrayLike, sensitive_features: ArrayLike) -> Array:
         """Return the repaired prices (n,)."""
-        s = np.asarray(sensitive_features, dtype=float)
+        s = _as_frame(sensitive_features)
         return self.repair_.predict(np.ravel(X), self._codes(s), self.lam)
 
-    def _codes(self, s: Array) -> Array:
-        """Return the columns of s, with the classes of an attribute as one column of codes."""
-        codes = [s[:, columns] @ np.arange(1, 1 + len(columns)) for columns in self.attributes_]
+    def _codes(self, s: pd.DataFrame) -> Array:
+        """Return the columns of s; the classes of an attribute become one column of codes."""
+        codes = [s[each].to_numpy(dtype=float) @ np.arange(1, 1 + len(each)) for each in self.attributes_]
         return np.column_stack(codes)
+
+
+def _as_frame(sensitive_features: Any) -> pd.DataFrame:
+    return pd.DataFrame(sensitive_features).rename(columns=str)
 
 
 def _single_column(sensitive_features: ArrayLike) -> Array:
@@ -128,7 +133,7 @@ def _single_column(sensitive_features: ArrayLike) -> Array:
     return s.ravel()
 
 
-#: Simple repairs by id; each entry is a function from a strength to an estimator.
+#: Simple repairs by id. Each entry is a function of the strength that returns an estimator.
 RIVALS: Mapping[str, Any] = MappingProxyType(
     {"band_barycentre": BandBarycentre, "band_ratio": BandRatio, "repair": Repair}
 )

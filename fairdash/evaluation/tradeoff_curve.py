@@ -1,4 +1,4 @@
-"""Trade-off curve from the standard model to the fairest model; its points are trained models and blends.
+"""Trade-off curve from the standard to the fairest model; its points are trained models and blends.
 
 >>> [point.lam for point in curve_points("hgr_nn", [1.0, 4.0], between=1)]
 [0.0, 0.5, 1.0, 2.0, 4.0]
@@ -41,11 +41,11 @@ from fairdash.training.splits import Split
 from fairdash.training.sweep import STANDARD, Sweep
 
 PARTS = ("validation", "test")
-#: Approximate maximum number of slider positions. The number of positions is the same between any two
-#: neighbouring trained weights.
+#: Approximate maximum number of slider positions. Between any two neighbouring trained weights, the number of
+#: positions is the same.
 MAX_STOPS = 45
 MAX_BETWEEN = 4
-#: Results of a blend that are interpolated between its neighbours.
+#: Results of a blend that are interpolated between the results of its two neighbours.
 _INTERPOLATED = [FLOOR, FLOOR_Q95, EDGE]
 
 
@@ -62,23 +62,23 @@ def curve_points(method: str, lams: Sequence[float], *, between: int | None = No
         blends are evenly spaced on a logarithmic scale, or on a linear scale between 0 and the first trained
         weight.
     """
-    trained = sorted({0.0, *lams})
+    trained_lams = sorted({0.0, *lams})
     if between is None:
-        default = int(np.clip(MAX_STOPS // max(len(trained) - 1, 1) - 1, 0, MAX_BETWEEN))
+        default = int(np.clip(MAX_STOPS // max(len(trained_lams) - 1, 1) - 1, 0, MAX_BETWEEN))
         between = 0 if method == FAIR_TARIFF else default
     points = []
-    for low, high in itertools.pairwise(trained):
+    for low, high in itertools.pairwise(trained_lams):
         points.append(ModelKey(method, low))
         for k in range(1, between + 1):
             share = k / (between + 1)
             lam = low * (high / low) ** share if low > 0 else high * share
             points.append(ModelKey(method, _rounded_lam(lam, low, high), low=low, high=high, share=share))
-    return (*points, ModelKey(method, trained[-1]))
+    return (*points, ModelKey(method, trained_lams[-1]))
 
 
 @lru_cache(maxsize=32)
 def points_of_plan(plan: Sweep, method: str) -> tuple[ModelKey, ...]:
-    """Return the points of a method's path in a plan; only plans without tariffs have blends."""
+    """Return the points of a method's trade-off curve in a plan; only plans without tariffs have blends."""
     return curve_points(method, plan.lams, between=0 if FAIR_TARIFF in plan.methods else None)
 
 
@@ -87,9 +87,9 @@ def blend(
 ) -> NDArray[np.float64]:
     """Return the predictions of a point, ``(1 - share) * low + share * high``; a share of 0 returns `low`.
 
-    The squared error of a blend is at most the weighted mean of its neighbours' squared errors, because the
-    square is convex. A blend may have more dependence than both neighbours, but never a larger squared error
-    than both.
+    The square is convex, so the squared error of a blend is at most the weighted mean of its neighbours'
+    squared errors. The error of a blend is therefore never larger than the larger error of its two
+    neighbours. The dependence of a blend, however, may be larger than that of both neighbours.
     """
     return low + share * (high - low)
 
@@ -133,14 +133,15 @@ def assess_curve(
         :class:`fairdash.training.methods.ModelKey`), ``split``, ``part`` ("validation" or "test"),
         ``diverged`` (always False, because blends with a diverged model are omitted), ``n``, and measures and
         results as in `frame`. Points of trained weights have the same results as in `frame`. Values of a
-        blend are computed from its predictions. The floors and the edge of a blend are interpolated between
-        its neighbours. The p-values of a blend are NaN, except for the verdict, which compares the blend's
-        values with the permutations of the standard model, because the null distribution of ranks hardly
-        depends on the model. The path of every method starts at λ = 0, the standard model.
+        blend are computed from its predictions. The noise floors and the edge (the largest value that is not
+        significant) of a blend are interpolated between its neighbours. The p-values of a blend are NaN,
+        except the one of the verdict. The verdict compares the blend's values with the permutations of the
+        standard model, because the null distribution of ranks hardly depends on the model. The curve of every
+        method starts at λ = 0, the standard model.
     """
     judge = Judge(dataset, objective=objective, loss=loss, measures=measures, random_state=random_state)
     methods = [method for method in members["method"].unique() if method != STANDARD]
-    trained, cells, values = untidy(frame)
+    rows_by_model, cells, values = untidy(frame)
     is_verdict = np.array([measure == VERDICT for measure, _ in cells])
     is_tested = not np.isnan(values[:, is_verdict, P]).all()
     shuffled: dict[tuple[int, int], Nulls] | None = {} if is_tested else None
@@ -151,23 +152,23 @@ def assess_curve(
         stops, figures = [], []
         verdicts = _BlendVerdicts(judge, predictions, splits, shuffled)
         for j in range(len(splits)):
-            of_split = members[(members["split"] == j) & members["method"].isin([STANDARD, method])]
-            lams = of_split.loc[of_split["method"] == method, "lam"]
-            way = pd.DataFrame(curve_points(method, lams.tolist()))
-            place = _rows_by_lam(of_split, method, j)
-            way = way[way["low"].isin(place) & way["high"].isin(place)]
-            share = way["share"].to_numpy()
+            rows_of_split = members[(members["split"] == j) & members["method"].isin([STANDARD, method])]
+            lams = rows_of_split.loc[rows_of_split["method"] == method, "lam"]
+            points = pd.DataFrame(curve_points(method, lams.tolist()))
+            row_by_lam = _rows_by_lam(rows_of_split, method, j)
+            points = points[points["low"].isin(row_by_lam) & points["high"].isin(row_by_lam)]
+            share = points["share"].to_numpy()
             is_blend = share > 0
-            blends = way[is_blend]
-            low, high = ([place[lam] for lam in blends[end]] for end in ("low", "high"))
+            blends = points[is_blend]
+            low, high = ([row_by_lam[lam] for lam in blends[end]] for end in ("low", "high"))
             blended: Any = _Blends(predictions, low, high, share[is_blend])
-            verdicts.read(blended, blends["lam"].tolist(), j, place[min(place)])
+            verdicts.read(blended, blends["lam"].tolist(), j, row_by_lam[min(row_by_lam)])
             for part in PARTS:
                 if part not in splits[j].parts:
                     continue
-                rows_of_part = trained[(trained["split"] == j) & (trained["part"] == part)]
+                rows_of_part = rows_by_model[(rows_by_model["split"] == j) & (rows_by_model["part"] == part)]
                 rows = _rows_by_lam(rows_of_part, method, j)
-                at_low, at_high = (values[[rows[lam] for lam in way[end]]] for end in ("low", "high"))
+                at_low, at_high = (values[[rows[lam] for lam in points[end]]] for end in ("low", "high"))
                 results = at_low.copy()
                 results[:, :, _INTERPOLATED] = blend(at_low, at_high, share[:, None, None])[
                     :, :, _INTERPOLATED
@@ -177,7 +178,7 @@ def assess_curve(
                     results[is_blend, :, VALUE] = of_blends[:, :, VALUE]
                     results[is_blend, :, P:] = np.nan
                     results[np.outer(is_blend, is_verdict)] = np.nan
-                stops.append(way.assign(split=j, part=part, diverged=False, n=len(splits[j].parts[part])))
+                stops.append(points.assign(split=j, part=part, diverged=False, n=len(splits[j].parts[part])))
                 figures.append(results)
             if progress is not None:
                 progress((done + (j + 1) / len(splits)) / len(methods))
@@ -186,10 +187,10 @@ def assess_curve(
         return {"way": tidy(path, cells, all_values)}
 
     def step(k: int) -> pd.DataFrame:
-        way: pd.DataFrame = run_step(methods[k], partial(path_of_method, k, methods[k]))["way"]
+        path_table: pd.DataFrame = run_step(methods[k], partial(path_of_method, k, methods[k]))["way"]
         if progress is not None:
             progress((k + 1) / len(methods))
-        return way
+        return path_table
 
     tables = independent(run_step, {method: partial(step, k) for k, method in enumerate(methods)})
     if not tables:
@@ -227,7 +228,7 @@ class _BlendVerdicts:
         splits: Sequence[Split],
         shuffled: dict[tuple[int, int], Nulls] | None,
     ) -> None:
-        """Store `judge`, which computes verdicts, and `shuffled`, a cache of the models' permuted values."""
+        """Store `judge`, which computes verdicts, and `shuffled`, a cache of values for permuted s."""
         self._judge, self._predictions, self._splits, self._shuffled = judge, predictions, splits, shuffled
         self._of_stops: dict[tuple[Cell, float], list[NDArray[np.float64]]] = defaultdict(list)
 
@@ -242,17 +243,17 @@ class _BlendVerdicts:
         for cell, values in observed.items():
             null = self._shuffled[j, model][cell][:, :, 0, 1:]
             if np.isnan(null).any():
-                # If the sensitive column is constant in the rows, no test is possible.
+                # No test is possible if the sensitive column is constant in these rows.
                 continue
             for k, stop in enumerate(stops):
                 self._of_stops[cell, stop].append(np.concatenate([values[:, :, k], null], axis=-1))
 
     def write(self, path: pd.DataFrame, cells: Sequence[Cell], values: NDArray[np.float64]) -> None:
-        """Write the verdicts over all added splits into the results (K, M, F) of the method's path."""
+        """Write the verdicts, over all added splits, into the results (K, M, F) of the method's curve."""
         blends = ((path["share"] > 0) & (path["part"] == "test")).to_numpy()
         for (cell, stop), of_splits in self._of_stops.items():
-            at = np.flatnonzero(blends & (path["lam"] == stop).to_numpy())
-            values[at[:, None], cells.index(cell), VERDICT_AT] = verdict_on(of_splits)
+            stop_rows = np.flatnonzero(blends & (path["lam"] == stop).to_numpy())
+            values[stop_rows[:, None], cells.index(cell), VERDICT_AT] = verdict_on(of_splits)
 
 
 def curve_predictions(
@@ -261,23 +262,23 @@ def curve_predictions(
     """Return a point's predictions (n,) by split, without splits in which one of its models diverged."""
     predictions_by_split = {}
     for split in np.unique(members["split"]):
-        place = _rows_by_lam(members, point.method, split)
-        if point.low in place and point.high in place:
-            low, high = predictions[place[point.low]], predictions[place[point.high]]
+        row_by_lam = _rows_by_lam(members, point.method, split)
+        if point.low in row_by_lam and point.high in row_by_lam:
+            low, high = predictions[row_by_lam[point.low]], predictions[row_by_lam[point.high]]
             predictions_by_split[int(split)] = blend(low, high, point.share) if point.share else low
     return predictions_by_split
 
 
 def _rows_by_lam(members: pd.DataFrame, method: str, split: int) -> dict[float, int]:
     """Map each trained λ of a method in one split to its row in the predictions; 0 is the standard model."""
-    # Arrays are faster than frames, and each slider move on the page makes this call for every split.
+    # Arrays are faster than frames. The page makes this call for every split whenever the slider moves.
     names, lams, rows = members["method"].to_numpy(), members["lam"].to_numpy(), members.index.to_numpy()
     is_usable = ~members["diverged"].to_numpy(dtype=bool) & (members["split"].to_numpy() == split)
     of_method, standard = is_usable & (names == method), rows[is_usable & (names == STANDARD)]
-    places = dict(zip(lams[of_method].tolist(), rows[of_method].tolist(), strict=True))
+    row_by_lam = dict(zip(lams[of_method].tolist(), rows[of_method].tolist(), strict=True))
     if len(standard):
-        places[0.0] = int(standard[0])
-    return places
+        row_by_lam[0.0] = int(standard[0])
+    return row_by_lam
 
 
 Choice = tuple[ModelKey, bool]
@@ -286,7 +287,7 @@ Choice = tuple[ModelKey, bool]
 def least_error(path: pd.DataFrame, measure: str, *, at_most: float, error: str = "mse") -> Choice:
     """Return the most accurate point with dependence up to `at_most`, or else the least dependent point.
 
-    The second result is whether the dependence of the returned point is at most `at_most`.
+    The second result is True if the dependence of the returned point is at most `at_most`.
 
     Parameters
     ----------
@@ -297,7 +298,7 @@ def least_error(path: pd.DataFrame, measure: str, *, at_most: float, error: str 
 
 
 def least_dependence(path: pd.DataFrame, measure: str, *, growth: float, error: str = "mse") -> Choice:
-    """Return the least dependent point whose error is at most `growth` (0.1: 10 %) over the standard model's.
+    """Return the least dependent point with an error at most `growth` (0.1: 10 %) above the standard model's.
 
     The point λ = 0 always qualifies if `growth` is at least 0.
     """
@@ -310,7 +311,7 @@ def knee(path: pd.DataFrame, measure: str, *, error: str = "mse") -> Choice:
     """Return the point furthest below the straight line between the most accurate and least dependent points.
 
     Both axes are scaled to [0, 1] between the most accurate and the least dependent point (Satopää et al.,
-    2011, "Finding a 'kneedle' in a haystack"). If no point is below the line, there is no knee, and the
+    2011, "Finding a 'kneedle' in a haystack"). If no point is below the line, the curve has no knee, and the
     function returns the standard model and False.
     """
     tables = [of_measure(path, name) for name in (error, measure)]
@@ -327,13 +328,13 @@ def knee(path: pd.DataFrame, measure: str, *, error: str = "mse") -> Choice:
     return _choice_at(usable, best, reached=True)
 
 
-def _best_point(limited: pd.DataFrame, wanted: pd.DataFrame, *, limit: float) -> Choice:
-    """Return the point with the smallest `wanted` within the limit, or else the point nearest the limit."""
+def _best_point(limited: pd.DataFrame, key: pd.DataFrame, *, limit: float) -> Choice:
+    """Return the point with the smallest `key` within the limit, or else the point nearest the limit."""
     is_within = limited["value"] <= limit
     if not is_within.any():
         return _choice_at(limited, int(limited["value"].to_numpy(dtype=float).argmin()), reached=False)
-    within = wanted[is_within]
-    return _choice_at(within, int(within["value"].to_numpy(dtype=float).argmin()), reached=True)
+    key_within = key[is_within]
+    return _choice_at(key_within, int(key_within["value"].to_numpy(dtype=float).argmin()), reached=True)
 
 
 def _choice_at(path: pd.DataFrame, place: int, *, reached: bool) -> Choice:
@@ -343,11 +344,11 @@ def _choice_at(path: pd.DataFrame, place: int, *, reached: bool) -> Choice:
 def trained_points(paths: pd.DataFrame, *, standard_of: str) -> pd.DataFrame:
     """Return the rows of trained models among all points (:func:`fairdash.evaluation.assess_curve`).
 
-    The path of every method starts with the standard model; the rows contain this model once, from
-    `standard_of`.
+    The trade-off curve of every method starts with the standard model. The result contains this model only
+    once, from `standard_of`.
     """
-    trained = paths[paths["share"] == 0]
-    return trained[(trained["lam"] > 0) | (trained["method"] == standard_of)]
+    model_rows = paths[paths["share"] == 0]
+    return model_rows[(model_rows["lam"] > 0) | (model_rows["method"] == standard_of)]
 
 
 def pareto_efficient(error: ArrayLike, dependence: ArrayLike) -> NDArray[np.bool_]:
@@ -365,14 +366,14 @@ def pareto_efficient(error: ArrayLike, dependence: ArrayLike) -> NDArray[np.bool
     """
     points = np.column_stack([np.asarray(error, dtype=float), np.asarray(dependence, dtype=float)])
     no_worse = (points[:, None, :] <= points[None, :, :]).all(axis=2)
-    better = (points[:, None, :] < points[None, :, :]).any(axis=2)
-    dominated = (no_worse & better).any(axis=0)
+    is_better = (points[:, None, :] < points[None, :, :]).any(axis=2)
+    dominated = (no_worse & is_better).any(axis=0)
     efficient: NDArray[np.bool_] = ~dominated & np.isfinite(points).all(axis=1)
     return efficient
 
 
 def hypervolume(error: ArrayLike, dependence: ArrayLike, *, corner: tuple[float, float]) -> float:
-    """Return the share of the box from (0, 0) to `corner` that points dominate (Zitzler and Thiele, 1999).
+    """Return the share of the area from (0, 0) to `corner` that points dominate (Zitzler and Thiele, 1999).
 
     Parameters
     ----------

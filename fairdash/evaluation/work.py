@@ -1,4 +1,4 @@
-"""Estimated time of each step of a run on one core; the progress bar weights the steps by these times."""
+"""Estimated time of each step of a run on one core, by which the progress bar weights the steps."""
 
 from __future__ import annotations
 
@@ -20,18 +20,19 @@ from fairdash.training.pilot import seconds_of_pilot
 from fairdash.training.settings import OBJECTIVES
 from fairdash.training.splits import TEST_SHARE
 from fairdash.training.stack_trainer import seconds_of
-from fairdash.training.sweep import STANDARD, Sweep, trains_for_set_aside
+from fairdash.training.sweep import STANDARD, Sweep, trains_for_holdout
 
-#: Time on a normal core divided by the time in :func:`fairdash.training.stack_trainer.seconds_of`.
+#: Time on a normal core, divided by the time that :func:`fairdash.training.stack_trainer.seconds_of` returns.
 _SLOW_CORE_SHARE = 0.5
-#: Time of tuning the settings, as a share of the training time of the models.
+#: Time for tuning the settings, as a share of the training time of the models.
 _TUNING = 0.05
-#: Seconds per row and split for baselines and tariffs; then seconds per model and row for the values, for one
-#: permutation and for the verdict, with all measures together.
+#: `_BASELINE_SECONDS`: seconds per row and split for baselines and tariffs. `_MEASURED`, `_PERMUTED`,
+#: `_JUDGED`: seconds per model and row, with all measures together, for the values, for one permutation and
+#: for the verdict.
 _BASELINE_SECONDS, _MEASURED, _PERMUTED, _JUDGED = 4e-5, 3.5e-6, 1.2e-6, 0.9e-6
-#: Number of rows in the task of :func:`slowness`, and seconds that the task takes on a normal core.
+#: Task of :func:`slowness`: its number of rows, and the seconds that it takes on a normal core.
 _ROWS_OF_A_LAYER, _SECONDS_OF_A_LAYER = 512, 0.01
-#: Share of the total time of a run that the reference prices take.
+#: Time for the reference prices, as a share of the total time of a run.
 _REFERENCES = 0.2
 
 
@@ -48,10 +49,10 @@ class Work:
     models, blends
         Number of models and number of assessed blends, per split.
     orders
-        Number of permutations for a floor, counted twice if there are weights, because there are then two
-        null distributions.
+        Number of permutations for a noise floor, counted twice if there are weights, because there are then
+        two null distributions.
     pilot
-        Seconds for the pilot on a slow core.
+        Seconds for the trial trainings (pilot) on a slow core.
     is_tuned, confirms, is_preview, with_references
         Whether the run tunes settings, trains models for a confirmation, is only a preview, and computes
         references.
@@ -78,13 +79,13 @@ class Work:
         test = TEST_SHARE * n_rows
         rows = min(test, MAX_ROWS)
         measured = rows * (_MEASURED * (3 * models + 2 * blends) + _PERMUTED * orders * models)
-        judged = _JUDGED * min(test, MAX_JUDGED_ROWS) * (models + blends)
+        assess_seconds = _JUDGED * min(test, MAX_JUDGED_ROWS) * (models + blends)
         self._seconds: dict[str, float] = {
             "pilot": pilot * _SLOW_CORE_SHARE,
             "tuning": _TUNING * seconds * is_tuned,
             "training": seconds,
             "beside": baseline_seconds * (not is_preview),
-            "measuring": len(OBJECTIVES) * n_splits * (measured + judged),
+            "measuring": len(OBJECTIVES) * n_splits * (measured + assess_seconds),
         }
         if with_references:
             self._seconds["references"] = sum(self._seconds.values()) * _REFERENCES / (1 - _REFERENCES)
@@ -95,14 +96,14 @@ class Work:
         return sum(self._seconds.values())
 
     def done(self, part: str, share: float = 0.0) -> float:
-        """Return the completed share of the total work, in [0, 1], given the completed `share` of a step."""
+        """Return the completed share of the total work, in [0, 1], if `share` of a step is completed."""
         parts = list(self._seconds)
-        before = sum(self._seconds[step] for step in parts[: parts.index(part)])
-        return (before + share * self._seconds[part]) / self.seconds
+        seconds_before = sum(self._seconds[step] for step in parts[: parts.index(part)])
+        return (seconds_before + share * self._seconds[part]) / self.seconds
 
 
 def slowness() -> float:
-    """Return the time that this core takes for a task, divided by the time that a normal core takes.
+    """Return the time that this core needs for a task, divided by the time that a normal core needs.
 
     The function uses the shortest of several trials, because other processes may slow down single trials. The
     trials allocate no memory, because allocation takes longer in some threads.
@@ -113,12 +114,12 @@ def slowness() -> float:
     )
 
     def seconds() -> float:
-        started = time.perf_counter()
+        start_time = time.perf_counter()
         for _ in range(100):
             np.matmul(rows, weights, out=layer)
             np.tanh(layer, out=layer)
             np.exp(layer, out=layer)
-        return time.perf_counter() - started
+        return time.perf_counter() - start_time
 
     return min(seconds() for _ in range(5)) / _SECONDS_OF_A_LAYER
 
@@ -145,12 +146,12 @@ def work_of_plan(
         orders=orders * (1 + has_weight),
         pilot=0.0 if method is None else seconds_of_pilot(plan.settings, training_rows(n), method=method),
         is_tuned=plan.tune,
-        confirms=trains_for_set_aside(plan, n) and not is_preview,
+        confirms=trains_for_holdout(plan, n) and not is_preview,
         is_preview=is_preview,
         with_references=references,
     )
 
 
 def piloted_method(plan: Sweep) -> str | None:
-    """Return the method that a pilot run trains (the first fair method), or None if the plan has no pilot."""
+    """Return the method for trial trainings (the first fair method), or None if the plan requests none."""
     return next((method for method in plan.methods if method != STANDARD), None) if plan.find_lams else None

@@ -1,4 +1,4 @@
-"""Request that a job stops, check whether a stop was requested, and find the process that runs a job.
+"""Requests that a job stops, checks for such requests, and the process that runs a job.
 
 <job>/cancel        file that exists from the request to stop until the job is resumed
 <job>/worker.lock   lock held by the process that runs the job
@@ -26,9 +26,11 @@ if sys.platform != "win32":
 LOCK, PROCESS, CANCEL = "worker.lock", "process.json", "cancel"
 #: Seconds between checks for a request to stop and for finished steps, and between reports of progress.
 SECONDS_BETWEEN_CHECKS = 0.2
-#: Seconds to wait for a lock. Only a worker holds a lock for longer; other processes release it at once.
+#: Seconds to wait for a lock. Only a worker holds a lock for longer, because other processes release it at
+#: once.
 SECONDS_FOR_THE_LOCK = 3.0
-#: Seconds that a process has to stop on request before it is terminated, and seconds to wait for its end.
+#: A process has `SECONDS_TO_STOP` to stop on request. It is then terminated, and must end within
+#: `SECONDS_TO_END`.
 SECONDS_TO_STOP, SECONDS_TO_END = 8.0, 10.0
 
 
@@ -68,7 +70,7 @@ class StopCheck:
     def __call__(self, *, now: bool = False) -> bool:
         """Raise Cancelled if a stop was requested, and return whether this call has checked.
 
-        `now` forces a check, even if the last check was a moment ago.
+        If `now` is true, the check takes place even if the last check was a moment ago.
         """
         is_due = now or time.monotonic() - self._checked > SECONDS_BETWEEN_CHECKS
         if is_due:
@@ -79,7 +81,7 @@ class StopCheck:
 
 
 def lock(folder: Path, *, seconds: float = 0.0, name: str = LOCK) -> FileLock:
-    """Return the lock of a job's worker; acquiring it raises filelock.Timeout after `seconds`."""
+    """Return the lock of a job's worker. Acquiring it raises filelock.Timeout after `seconds`."""
     return FileLock(folder / name, timeout=seconds, is_singleton=False)
 
 
@@ -90,7 +92,7 @@ def record_process(folder: Path) -> None:
 
 
 def end_process(folder: Path, *, seconds: float = SECONDS_TO_STOP) -> bool:
-    """Stop the process that runs the job in `folder`, by force if necessary; return whether it has ended.
+    """Stop the process that runs the job in `folder`, by force if necessary. Return whether it has ended.
 
     Parameters
     ----------
@@ -102,24 +104,24 @@ def end_process(folder: Path, *, seconds: float = SECONDS_TO_STOP) -> bool:
     request_stop(folder)
     if _is_free(folder, seconds):
         return True
-    # The process that holds the lock wrote this file, so the id in the file is the id of that process.
+    # The process that holds the lock wrote this file, so the file contains the id of this process.
     try:
         process_info = json.loads((folder / PROCESS).read_text(encoding="utf-8"))
         if process_info["host"] == socket.gethostname():
             os.kill(int(process_info["pid"]), signal.SIGTERM)
     except (OSError, ValueError, KeyError, TypeError):
-        # The process has ended, or it runs on another machine; its lock shows which is the case.
+        # The process has ended or runs on another machine. Its lock shows which is true.
         return _is_free(folder)
     return _is_free(folder, SECONDS_TO_END)
 
 
 def is_at_work(folder: Path) -> bool:
-    """Return whether a process runs the job in `folder`; the folder need not be writable."""
+    """Return whether a process runs the job in `folder`, which may be read-only."""
     return is_locked(folder / LOCK)
 
 
 def is_locked(lock: Path) -> bool:
-    """Return whether a process holds this lock; this needs no write permission and creates no file."""
+    """Return whether a process holds this lock, without write permission and without creating a file."""
     try:
         handle = os.open(lock, os.O_RDONLY)
     except FileNotFoundError:

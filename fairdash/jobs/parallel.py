@@ -1,9 +1,9 @@
-"""Compute the steps of a job in other processes, through any executor, or on several machines.
+"""Compute the steps of a job in other processes with any executor, also on several machines.
 
 The process of the job runs the job's program repeatedly (:class:`fairdash.jobs.steps.Replay`). In each run,
-the process submits the steps that can now be computed, until no step is missing. A step is a call of a
-module-level function with two texts: the job's folder and the step's name. The function stores the result in
-the folder and returns the result's hash. Processes exchange no rows, states or predictions.
+the process submits the steps that can be computed by then, until no step is missing. A step is a call of a
+module-level function with two strings, the job's folder and the step's name. The function stores the result
+in the folder and returns the result's hash. Processes exchange no rows, states or predictions.
 
 <job>/units/progress/   current activity and progress of each running step
 
@@ -39,15 +39,16 @@ if TYPE_CHECKING:
     from dbos import WorkflowStatus
 
 
-#: Maximum number of unfinished steps that an executor gets if it does not state how many it computes at once.
+#: Maximum number of unfinished steps of an executor that does not state how many steps it computes at once.
 MAX_WIDTH = 10_000
-#: Maximum number of pools that may break, one after another, before a step is finished.
+#: Maximum number of pools that may break in succession before a step is finished.
 MAX_BROKEN = 5
 
 log = logging.getLogger("fairdash.cli.worker")
 
 T = TypeVar("T")
-#: Function that computes a step: from folder and name to the result's hash and the step's share of the work.
+#: Function that computes a step from folder and name, and returns the hash of the result and the step's share
+#: of the work.
 ComputeStep = Callable[[str, str], tuple[str, float]]
 
 
@@ -57,7 +58,7 @@ class StepProgress:
     Parameters
     ----------
     replay
-        Steps of the job; the target is the step to compute.
+        Steps of the job, with the step to compute as the target.
     """
 
     def __init__(self, replay: Replay) -> None:
@@ -68,8 +69,8 @@ class StepProgress:
         self.share = 0.0
         make_parents(self._place)
 
-    def __call__(self, doing: str, fraction: float) -> None:
-        """Report the progress of this step; raise Cancelled on a request to stop."""
+    def __call__(self, message: str, fraction: float) -> None:
+        """Report the progress of this step. Raise Cancelled on a request to stop."""
         if not self._replay.is_computing:
             return
         if self._first is None:
@@ -77,7 +78,7 @@ class StepProgress:
         self.share = max(fraction - self._first, 0.0)
         if self._check():
             try:
-                self._place.write_text(json.dumps([doing, self.share]), encoding="utf-8")
+                self._place.write_text(json.dumps([message, self.share]), encoding="utf-8")
             except OSError as error:
                 # The page then shows outdated progress, but no result is lost.
                 log.warning("progress could not be written: %s", error.strerror)
@@ -103,7 +104,7 @@ def compute_steps(
     Parameters
     ----------
     program
-        Function that returns the job's result; each costly part is a step.
+        Function that returns the job's result. Each costly part is a step.
     folder
         Folder of the steps' results, to which all processes of the executor have access.
     step
@@ -114,7 +115,7 @@ def compute_steps(
         Number of steps that the executor computes at once. At most this many steps are submitted, so the next
         step to compute is always the first missing step in the order of the program.
     progress
-        Called several times a second with the current activity and the completed share; an exception from it,
+        Called several times a second with the current activity and the completed share. An exception from it,
         such as Cancelled, stops the job.
     on_result
         Called once for each finished step, including steps finished in earlier runs.
@@ -140,12 +141,12 @@ def compute_steps(
                 not_submitted = [name for name in names if name not in running.values()]
                 for name in not_submitted[: max(width() - len(running), 0)]:
                     running[pool.submit(step, str(folder), name)] = name
-                done: set[Future[tuple[str, float]]] = set()
-                while not done:
-                    done, _ = wait(running, timeout=SECONDS_BETWEEN_CHECKS, return_when=FIRST_COMPLETED)
+                finished: set[Future[tuple[str, float]]] = set()
+                while not finished:
+                    finished, _ = wait(running, timeout=SECONDS_BETWEEN_CHECKS, return_when=FIRST_COMPLETED)
                     activity, share = _progress(folder, running.values(), activity)
                     progress(activity, share + sum(each for _, each in replay.index.values()))
-                for future in done:
+                for future in finished:
                     name = running.pop(future)
                     replay.record(name, *future.result())
                     on_result(replay, name)
@@ -155,7 +156,7 @@ def compute_steps(
                 if n_broken > MAX_BROKEN or not creates_pool:
                     raise RunError.of(
                         "The processes that compute this were stopped repeatedly",
-                        "Close other programs, or take a sample of the rows: the memory may not suffice.",
+                        "The memory may not suffice. Close other programs, or take a sample of the rows.",
                     ) from error
                 log.warning("a process has ended; unfinished steps are computed again")
                 pool.shutdown(wait=False, cancel_futures=True)
@@ -183,7 +184,7 @@ def _progress(folder: Path, names: Iterable[str], activity: str) -> tuple[str, f
 
 
 def local_pool(count: int, folder: Path) -> ProcessPoolExecutor:
-    """Return a pool of processes of this machine, which end with this process or on a request to stop.
+    """Return a pool of processes on this machine. They end with this process, or on a request to stop.
 
     Parameters
     ----------
@@ -196,7 +197,7 @@ def local_pool(count: int, folder: Path) -> ProcessPoolExecutor:
 
 
 def warm_up() -> None:
-    """Start the process from which pools are forked, with the modules for steps, if the system can fork."""
+    """Start the process from which pools are forked, with the modules for steps, on systems that can fork."""
     if _context().get_start_method() == "forkserver":
         forkserver.ensure_running()
 
@@ -215,7 +216,7 @@ def _prepare_process(folder: str) -> None:
 
 
 def _stop_with_parent_or_job(folder: Path) -> None:
-    """Stop this process when its parent ends, for any reason, or when the job must stop."""
+    """Stop this process when its parent ends for any reason, or when the job must stop."""
     parent = multiprocessing.parent_process()
     while parent is not None and parent.exitcode is None:
         parent.join(SECONDS_BETWEEN_CHECKS)
@@ -229,14 +230,15 @@ class QueueExecutor(Executor):
 
     Parameters
     ----------
-    place
-        Path of the job in the home folder, ``"<folder>/<id>"``; machines may see the home at different paths.
+    job_path
+        Path of the job in the home folder, ``"<folder>/<id>"``. The path of the home folder may differ
+        between machines.
     owner
         Owner of the job.
     """
 
-    def __init__(self, place: str, *, owner: str) -> None:
-        self._place, self._owner, self._job = place, owner, place.rpartition("/")[2]
+    def __init__(self, job_path: str, *, owner: str) -> None:
+        self._place, self._owner, self._job = job_path, owner, job_path.rpartition("/")[2]
         self._futures: dict[str, Future[Any]] = {}
         self._is_over = threading.Event()
         threading.Thread(target=self._poll_results, daemon=True).start()
@@ -252,17 +254,17 @@ class QueueExecutor(Executor):
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002 (no waiting)
         """Remove the job's steps from the queue."""
         self._is_over.set()
-        queue.retry_until_available(lambda: queue.forget_steps(self._job))
+        queue.retry_until_available(lambda: queue.delete_steps(self._job))
 
     def _poll_results(self) -> None:
         while not self._is_over.wait(SECONDS_BETWEEN_CHECKS):
             ids = [id for id, future in list(self._futures.items()) if not future.done()]
             for step in queue.retry_until_available(partial(queue.steps_of, ids)):
                 if step.status not in queue.ACTIVE:
-                    settle(self._futures[step.workflow_id], step)
+                    set_future(self._futures[step.workflow_id], step)
 
 
-def settle(future: Future[Any], step: WorkflowStatus) -> None:
+def set_future(future: Future[Any], step: WorkflowStatus) -> None:
     """Set a future to the result of a step, or to its error."""
     if step.output is None:
         # The step was removed from the queue, or its workers have died too often.
@@ -272,7 +274,7 @@ def settle(future: Future[Any], step: WorkflowStatus) -> None:
     if digest:
         future.set_result((digest, share))
     else:
-        error = RunError(*(from_plain(Problem, each) for each in problems)) if problems else Cancelled()
+        error = RunError(*(from_plain(Problem, problem) for problem in problems)) if problems else Cancelled()
         future.set_exception(error)
 
 
@@ -294,18 +296,18 @@ class StepPool:
         self._lock = threading.Lock()
 
     def compute(self, place: str, name: str) -> list[Any]:
-        """Compute a step; return the hash of its result, its share of the work, and problems, if any."""
+        """Compute a step. Return the hash of its result, its share of the work, and problems, if any."""
         folder = data_folder(place) / "units"
         try:
             for _ in range(MAX_BROKEN):
-                pool = self._pool_for(folder)
+                executor = self._pool_for(folder)
                 try:
-                    return [*pool.submit(self._step, str(folder), name).result(), []]
+                    return [*executor.submit(self._step, str(folder), name).result(), []]
                 except BrokenExecutor:
                     if is_stop_requested(folder.parent) or not folder.is_dir():
                         raise Cancelled from None
                     with self._lock:
-                        self._folder = None if self._pool is pool else self._folder
+                        self._folder = None if self._pool is executor else self._folder
             raise RunError.of(
                 "The processes of a machine were stopped repeatedly", "Give the machine more memory."
             )
@@ -314,13 +316,13 @@ class StepPool:
         except FairdashError as error:
             problems = [*error.problems]
         except Exception as error:
-            # No caller handles errors of this process, so the result reports them.
+            # Errors in this process reach no caller, so the result reports them.
             log.error("a step of %s: %s", place, trace_of(error))
-            what = f"a step of this job has failed ({type(error).__name__})"
+            problem = f"a step of this job has failed ({type(error).__name__})"
             problems = [
-                Problem(what=what, hint="The log of the worker that computed the step gives the reason.")
+                Problem(what=problem, hint="The log of the worker that computed the step gives the reason.")
             ]
-        return ["", 0.0, [to_plain(each) for each in problems]]
+        return ["", 0.0, [to_plain(problem) for problem in problems]]
 
     def _pool_for(self, folder: Path) -> ProcessPoolExecutor:
         with self._lock:

@@ -1,4 +1,4 @@
-"""Launch fairdash modules as detached processes that keep running when their parent ends."""
+"""Start of fairdash modules as detached processes, which continue when their parent ends."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from pathlib import Path
 def start_detached(module: str, argument: str, *, log: Path) -> None:
     """Run ``python -m module argument`` in a separate session, and append its output to `log`.
 
-    The process continues when the browser, the tab or the app is closed. `argument` must come from fairdash
-    (hex digits), never from user input.
+    The process continues when the browser, the tab or the app is closed. `argument` must be created by
+    fairdash (hex digits), and must never be user input.
     """
-    with log.open("ab") as out:
+    with log.open("ab") as log_file:
         process = subprocess.Popen(  # noqa: S603 (our own module, no shell)
             [sys.executable, "-m", module, argument],
             stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=out,
+            stdout=log_file,
+            stderr=log_file,
             env=environment(),
             start_new_session=True,
         )
-    # A thread collects the exit status, because the ended process would otherwise stay in the process table.
+    # A thread collects the exit status. Otherwise, the ended process would stay in the process table.
     threading.Thread(target=process.wait, daemon=True, name=f"{module} {argument}").start()
 
 
-#: Environment variables for numpy and torch, set before their import. While the app is busy, several threads
-#: are very slow, because waiting threads may keep a core busy.
+#: Environment variables for numpy and torch, which must be set before their import. While the app is busy,
+#: several threads would be very slow, because waiting threads may occupy a core.
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 

@@ -1,4 +1,4 @@
-"""Queue of all jobs: a client of DBOS Transact.
+"""Queue of all jobs, as a client of DBOS Transact.
 
 <home>/jobs.sqlite                  jobs that wait, run or have ended
 <home>/workers/<queue>.lock         lock of the process that runs a queue on this machine; a process that ends
@@ -7,8 +7,8 @@
                                     the machine's name
 
 If several machines share one home, ``FAIRDASH_DATABASE`` names a PostgreSQL database that replaces
-jobs.sqlite. The database contains ids and states, but no rows of data. Importing DBOS takes 0.4 s, so the app
-does not look up ended jobs in the queue.
+jobs.sqlite. The database contains ids and states, but no rows of data. The app does not look up ended jobs in
+the queue, because importing DBOS takes 0.4 s.
 """
 
 from __future__ import annotations
@@ -34,12 +34,13 @@ if TYPE_CHECKING:
     from dbos import DBOSClient, WorkflowStatus
     from sqlalchemy import Engine
 
-#: Queues of jobs that train for minutes, of jobs that a user waits for, and of studies.
+#: Queues of jobs that train for minutes, of jobs for which a user waits, and of studies.
 LONG, QUICK, STUDIES = QUEUES = ("long", "quick", "studies")
-#: Workflow of a job (its arguments are the job's path and part), workflow of a step, and queue of the steps
-#: if several machines share the work.
+#: `WORKFLOW` runs a job, with the job's path and part as arguments, and `STEP` runs a step. `STEPS` is the
+#: queue of the steps if several machines share the work.
 WORKFLOW, STEP, STEPS = "carry_out", "step", "steps"
-#: Version of the steps, which changes if older results can't be used any more. Older jobs remain unchanged.
+#: Version of the steps. It changes when results of older steps can't be used any more. Older jobs stay
+#: unchanged.
 VERSION = "5"
 #: Seconds between two polls of a queue. One poll takes a few milliseconds, even when the queue is empty.
 POLL = {LONG: 0.5, QUICK: 0.15, STUDIES: 0.3}
@@ -47,12 +48,13 @@ POLL = {LONG: 0.5, QUICK: 0.15, STUDIES: 0.3}
 #: Seconds between two attempts of a worker to reach a database that does not respond.
 SECONDS_BETWEEN_TRIES = 1.0
 
-#: DBOS's names of the states. An unfinished job in another state has failed: its processes died too often.
+#: DBOS's names of the states. A job in another state has failed, because its processes died too often.
 WAITING, AT_WORK, STOPPED = "ENQUEUED", "PENDING", "CANCELLED"
 ACTIVE = WAITING, AT_WORK
 
-#: Seconds without a heartbeat after which a worker on another machine counts as dead. A live worker sends
-#: several heartbeats in this time. On one machine, a file lock shows whether the worker is alive.
+#: A worker on another machine is regarded as dead after this number of seconds without a heartbeat. A live
+#: worker sends several heartbeats in this time. On the same machine, a file lock shows whether a worker is
+#: alive.
 SECONDS_TO_LIVE = 15
 #: Maximum number of seconds to wait for a connection to the database's machine.
 SECONDS_TO_CONNECT = 5
@@ -74,7 +76,7 @@ Answer = TypeVar("Answer")
 
 
 class UnavailableError(StorageError):
-    """The database that several machines share does not respond, but may respond again soon."""
+    """Error for a shared database that does not respond, but may respond again soon."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,7 @@ class QueueState:
     state
         WAITING, AT_WORK, STOPPED (on request, or after a recorded error), or another state of DBOS.
     ahead
-        Ids of the jobs that run before this waiting job, in order; empty if the job does not wait.
+        Ids of the jobs that run before this waiting job, in order. Empty if the job does not wait.
     """
 
     state: str
@@ -109,7 +111,7 @@ def is_shared() -> bool:
 
 
 def prepare(queue_name: str = QUICK) -> None:
-    """Start a process and open the database in advance, because a user is likely to start a job soon."""
+    """Start a process and open the database in advance, for a job that a user will probably start soon."""
     if os.environ.get("FAIRDASH_NO_STANDBY"):
         return
     threading.Thread(target=client, daemon=True, name="fairdash jobs").start()
@@ -117,7 +119,7 @@ def prepare(queue_name: str = QUICK) -> None:
 
 
 def client() -> DBOSClient:
-    """Return the client of the database; a missing database is created.
+    """Return the client of the database, which is created if it is missing.
 
     Raises
     ------
@@ -133,24 +135,24 @@ def client() -> DBOSClient:
 def submit(
     place: str, *, queue_name: str, owner: str, part: str = "", id: str | None = None, again: bool = False
 ) -> None:
-    """Add a job to the queue unless the job waits or runs; a finished or stopped job is added again.
+    """Add a job to the queue unless it waits or runs there. A finished or stopped job is added again.
 
     Parameters
     ----------
     place
-        Path of the job, ``"<folder>/<id>"``, as in :func:`fairdash.cli.worker.carry_out`.
+        Path of the job, ``"<folder>/<id>"``, as in :func:`fairdash.cli.worker.run_job`.
     queue_name
         One of QUEUES. The caller must call :func:`ensure_worker`.
     owner
         Owner of the job.
     part
-        Part of the job to run, as in :func:`fairdash.cli.worker.carry_out`.
+        Part of the job to run, as in :func:`fairdash.cli.worker.run_job`.
     id
         Id in the queue; by default the id in `place`.
     again
-        Whether to add the job even if its state is AT_WORK, because no process runs it any more.
+        True to add the job even if its state is AT_WORK, because no process runs it any more.
     """
-    _submit(WORKFLOW, queue_name, id or place.rpartition("/")[2], place, part, owner=owner, again=again)
+    _submit(WORKFLOW, queue_name, id or place.rpartition("/")[2], place, part, owner=owner, run_again=again)
 
 
 def submit_step(id: str, place: str, name: str, *, owner: str) -> None:
@@ -159,27 +161,27 @@ def submit_step(id: str, place: str, name: str, *, owner: str) -> None:
 
 
 def _submit(
-    workflow: str, queue_name: str, id: str, *arguments: str, owner: str, again: bool = False
+    workflow: str, queue_name: str, id: str, *arguments: str, owner: str, run_again: bool = False
 ) -> None:
     from dbos import EnqueueOptions
 
     workflows = _workflows(workflow_ids=[id])
-    if again or not any(each.status in ACTIVE for each in workflows):
+    if run_again or not any(flow.status in ACTIVE for flow in workflows):
         options = EnqueueOptions(
             workflow_name=workflow, queue_name=queue_name, workflow_id=id, authenticated_user=owner
         )
         with errors_in_words():
-            client().delete_workflows([each.workflow_id for each in workflows])
+            client().delete_workflows([flow.workflow_id for flow in workflows])
             client().enqueue(options, *arguments)
 
 
 def state_of(id: str) -> QueueState | None:
-    """Return the state of a job; None if the job was never in the queue."""
+    """Return the state of a job, or None if the job was never in the queue."""
     for job in _workflows(workflow_ids=[id]):
         waiting_jobs = sorted(active(job.queue_name), key=_queue_order) if job.status == WAITING else []
         return QueueState(
             job.status,
-            tuple(each.workflow_id for each in waiting_jobs if _queue_order(each) < _queue_order(job)),
+            tuple(other.workflow_id for other in waiting_jobs if _queue_order(other) < _queue_order(job)),
         )
     return None
 
@@ -194,11 +196,11 @@ def steps_of(ids: Collection[str]) -> list[WorkflowStatus]:
     return _workflows(workflow_ids=list(ids), load_output=True) if ids else []
 
 
-def forget_steps(job: str) -> None:
+def delete_steps(job: str) -> None:
     """Remove a job's steps from the queue."""
-    ids = [each.workflow_id for each in _workflows(workflow_id_prefix=f"{job}-step-")]
+    ids = [flow.workflow_id for flow in _workflows(workflow_id_prefix=f"{job}-step-")]
     cancel(ids)
-    forget(ids)
+    delete_jobs(ids)
 
 
 def _queue_order(workflow: WorkflowStatus) -> tuple[bool, int, str]:
@@ -207,42 +209,42 @@ def _queue_order(workflow: WorkflowStatus) -> tuple[bool, int, str]:
 
 def time_of_attempt(id: str) -> int | None:
     """Return the time of the last attempt to run a job, in ms since the epoch, to identify the attempt."""
-    return next((each.dequeued_at for each in _workflows(workflow_ids=[id])), None)
+    return next((flow.dequeued_at for flow in _workflows(workflow_ids=[id])), None)
 
 
 def cancel_attempt(id: str, *, begun: int | None) -> None:
     """Cancel the attempt that began at the time `begun`, unless the job has been resumed since."""
-    if any(each.status == AT_WORK and each.dequeued_at == begun for each in _workflows(workflow_ids=[id])):
+    if any(flow.status == AT_WORK and flow.dequeued_at == begun for flow in _workflows(workflow_ids=[id])):
         with errors_in_words():
             client().cancel_workflows([id])
 
 
 def cancel(ids: Collection[str]) -> None:
-    """Prevent further steps of these jobs from starting; ended jobs keep their state."""
-    if known := _known(ids):
+    """Prevent further steps of these jobs from starting. Ended jobs keep their state."""
+    if known_ids := _known_workflows(ids):
         with errors_in_words():
-            client().cancel_workflows(known)
+            client().cancel_workflows(known_ids)
 
 
-def forget(ids: Collection[str]) -> None:
+def delete_jobs(ids: Collection[str]) -> None:
     """Delete these jobs from the database."""
-    if known := _known(ids):
+    if known_ids := _known_workflows(ids):
         with errors_in_words():
-            client().delete_workflows(known)
+            client().delete_workflows(known_ids)
 
 
-def retry_until_available(ask: Callable[[], Answer]) -> Answer:
-    """Retry a database call until the database responds, so that a worker's job survives an outage."""
+def retry_until_available(query: Callable[[], Answer]) -> Answer:
+    """Repeat a database call until the database responds, so that a worker's job survives an outage."""
     while True:
         try:
-            return ask()
+            return query()
         except UnavailableError as error:
             log.warning("%s", error)
             time.sleep(SECONDS_BETWEEN_TRIES)
 
 
 def ensure_worker(queue_name: str) -> None:
-    """Start a process for a queue on this machine, unless one runs; the process ends when idle."""
+    """Start a process for a queue on this machine, unless one runs. It ends when it has nothing to do."""
     lock = lock_of(queue_name)
     if not is_locked(lock):
         make_parents(lock)
@@ -254,7 +256,7 @@ def ensure_worker(queue_name: str) -> None:
 
 
 def ensure_workers() -> None:
-    """Restart dead processes; this function reads only files, so that any page visit can call it."""
+    """Restart dead processes. Every page visit can call this function, because it only reads files."""
     for queue_name in QUEUES:
         if lock_of(queue_name).exists():
             ensure_worker(queue_name)
@@ -266,7 +268,7 @@ def lock_of(queue_name: str) -> Path:
 
 
 def worker_at(queue_name: str) -> str:
-    """Return the name of this machine's process for a queue; with SQLite, it is the name of the queue.
+    """Return the name of this machine's process for a queue. With SQLite, it is the name of the queue.
 
     If several machines have the same host name, ``FAIRDASH_MACHINE`` replaces the host name.
     """
@@ -282,13 +284,13 @@ def _workflows(*, load_output: bool = False, **which: Any) -> list[WorkflowStatu
         return client().list_workflows(**which, load_input=False, load_output=load_output)
 
 
-def _known(ids: Collection[str]) -> list[str]:
-    return [each.workflow_id for each in _workflows(workflow_ids=list(ids))] if ids else []
+def _known_workflows(ids: Collection[str]) -> list[str]:
+    return [flow.workflow_id for flow in _workflows(workflow_ids=list(ids))] if ids else []
 
 
 @contextmanager
 def errors_in_words() -> Iterator[None]:
-    """Convert a database error: to UnavailableError if there is no response, otherwise to StorageError."""
+    """Convert a database error to UnavailableError if the database does not respond, else to StorageError."""
     from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
     try:
@@ -299,13 +301,12 @@ def errors_in_words() -> Iterator[None]:
         ):
             raise UnavailableError.of(
                 "the job database can't be reached",
-                "Check that the PostgreSQL of FAIRDASH_DATABASE answers. Running jobs wait for it.",
+                "Check that the PostgreSQL of FAIRDASH_DATABASE responds. Running jobs wait for it.",
             ) from error
         hint = (
-            "Check that the PostgreSQL of FAIRDASH_DATABASE answers and can be written."
+            "Check that the PostgreSQL of FAIRDASH_DATABASE responds and can be written."
             if is_shared()
-            else f"Make sure that {data_folder('jobs.sqlite')} can be written. If it is damaged, move it "
-            f"away."
+            else f"Make sure that {data_folder('jobs.sqlite')} can be written. If it is damaged, rename it."
         )
         raise StorageError.of(
             f"the job queue can't be used ({type(error.orig).__name__})",
@@ -332,7 +333,7 @@ def _open_client(url: str) -> DBOSClient:
     client = DBOSClient(
         system_database_url=url,
         serializer=DBOSPortableJSONSerializer(),
-        # A page must not wait for a database that does not respond; it shows an error instead.
+        # A page must not wait for a database that does not respond, and shows an error instead.
         retry_connection_errors=False,
     )
     for queue_name in QUEUES:
@@ -351,16 +352,16 @@ def heartbeat(name: str) -> None:
 
 
 def n_processes() -> int:
-    """Return the number of live workers' processes for steps, if all machines have equally many cores."""
+    """Return the number of processes of live workers for steps, if all machines have equally many cores."""
     from sqlalchemy import text
 
-    def ask() -> int:
+    def count_processes() -> int:
         with errors_in_words(), _database(database_url()).begin() as database:
             return int(
                 database.execute(text(_ALIVE), {"queue": LONG, "seconds": SECONDS_TO_LIVE}).scalar_one()
             )
 
-    return max(retry_until_available(ask), 1) * n_cores()
+    return max(retry_until_available(count_processes), 1) * n_cores()
 
 
 def requeue_jobs_of_dead_workers(queue_name: str) -> int:
@@ -376,7 +377,7 @@ def requeue_jobs_of_dead_workers(queue_name: str) -> int:
     n_returned = 0
     for name in (queue_name, STEPS) if queue_name == LONG else (queue_name,):
         abandoned = [
-            each.workflow_id for each in active(name) if each.status == AT_WORK and each.executor_id in dead
+            flow.workflow_id for flow in active(name) if flow.status == AT_WORK and flow.executor_id in dead
         ]
         if abandoned:
             with errors_in_words():

@@ -3,7 +3,7 @@
 A job is one program that asks its :class:`StepRunner` for the result of each step. :func:`run_directly`
 computes every result. :class:`Checkpoints` compute only results that are not stored yet, so a killed job
 resumes after its last finished step. :class:`Replay` lets other processes compute missing results
-(:mod:`fairdash.jobs.parallel`): it raises :class:`MissingSteps` with the names of all steps that can be
+(:mod:`fairdash.jobs.parallel`). It raises :class:`MissingSteps` with the names of all steps that can be
 computed now.
 
 <job>/units/<sha256>    result of a step, stored by content, synced, and checked on reading
@@ -29,7 +29,7 @@ import pandas as pd
 from fairdash.storage import sha256, write_whole
 from fairdash.storage.bundle import AlteredError, pack, sync, unpack
 
-#: Result of a step: a map of names, which the step chooses, to data frames, arrays and JSON values.
+#: Result of a step, which maps names to data frames, arrays and JSON values. The step chooses the names.
 Found: TypeAlias = "Mapping[str, Any]"
 
 _FRAME, _ARRAYS, _PLAIN = ".parquet", "arrays.safetensors", "plain.json"
@@ -44,10 +44,10 @@ T = TypeVar("T")
 
 
 class StepRunner(Protocol):
-    """Interface of a function that returns the result of the step `name`, which `compute` computes if needed.
+    """Interface of a function that returns the result of the step `name`, and calls `compute` if needed.
 
-    The names of a job's steps depend only on its plan and its data. A job requests a step once, and only
-    after all steps whose results the step needs. Exceptions of `compute` are not handled.
+    The names of a job's steps depend only on its plan and its data. A job requests a step once, after all
+    steps whose results this step needs. Exceptions of `compute` are not handled.
     """
 
     def __call__(self, name: str, compute: Callable[[], Found], /) -> Found:
@@ -55,7 +55,7 @@ class StepRunner(Protocol):
         ...
 
 
-def run_directly(name: str, compute: Callable[[], Found], /) -> Found:  # noqa: ARG001 (nothing is stored by it)
+def run_directly(name: str, compute: Callable[[], Found], /) -> Found:  # noqa: ARG001 (it stores nothing, so it needs no name)
     """Compute the step, and store nothing."""
     return compute()
 
@@ -102,7 +102,7 @@ class StepDone(BaseException):
 
 
 class Branch(Generic[T]):
-    """Part of a job that is independent of the other branches; evaluated once, when its result is read.
+    """Part of a job that is independent of other branches. It is evaluated once, when its result is read.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class Branch(Generic[T]):
     parts
         First parts of the names of the branch's steps.
     is_kept
-        Whether the result stays in memory when the job's program is run again.
+        True if the result stays in memory when the job's program is run again.
     """
 
     def __init__(
@@ -155,7 +155,7 @@ class Branch(Generic[T]):
 def gather(*branches: Branch[Any]) -> list[Any]:
     """Evaluate branches in this order and return their results, or raise MissingSteps for all of them."""
     results, missing = [], dict[str, None]()
-    for branch in [each for each in branches if each.holds_target] or branches:
+    for branch in [candidate for candidate in branches if candidate.holds_target] or branches:
         try:
             results.append(branch.result())
         except MissingSteps as error:
@@ -165,7 +165,7 @@ def gather(*branches: Branch[Any]) -> list[Any]:
     return results
 
 
-def reused(run_step: StepRunner, name: str, make: Callable[[], T]) -> T:
+def memoised(run_step: StepRunner, name: str, make: Callable[[], T]) -> T:
     """Return the object cached under this name for this part of the job, or create it.
 
     For each name, only the object of the most recent part stays in memory for later runs of the program.
@@ -180,7 +180,7 @@ def reused(run_step: StepRunner, name: str, make: Callable[[], T]) -> T:
 
 
 def independent(run_step: StepRunner, tasks: Mapping[str, Callable[[], T]]) -> list[T]:
-    """Return the results of independent tasks; `tasks` maps prefixes of step names to tasks."""
+    """Return the results of independent tasks, given a map from prefixes of step names to `tasks`."""
     return gather(*(Branch(run_step, task, name, is_kept=False) for name, task in tasks.items()))
 
 
@@ -192,7 +192,7 @@ class Checkpoints:
     folder
         Folder of the results.
     check
-        Called before each step; an exception from it stops the job.
+        Called before each step. An exception from it stops the job.
     """
 
     def __init__(self, folder: Path, *, check: Callable[[], object] = lambda: None) -> None:
@@ -201,7 +201,7 @@ class Checkpoints:
         self.read_index()
 
     def read_index(self) -> None:
-        """Read the index of finished steps; a damaged index counts as empty."""
+        """Read the index of finished steps. A damaged index is treated as empty."""
         #: Name of each finished step, with the hash of its result and its share of the work.
         self.index: dict[str, tuple[str, float]] = {}
         try:
@@ -213,7 +213,7 @@ class Checkpoints:
             log.warning("%s can't be read (%s), so its steps are computed again", self.folder, error)
 
     def record(self, name: str, digest: str, share: float = 0.0) -> None:
-        """Record the result of a step; raise StorageError if the disk is full."""
+        """Record the result of a step, or raise StorageError if the disk is full."""
         self.index[name] = digest, share
         write_whole(self.folder / INDEX, json.dumps(self.index).encode())
 
@@ -227,7 +227,7 @@ class Checkpoints:
         return from_files(files)
 
     def files_of(self, name: str) -> dict[str, bytes] | None:
-        """Return the stored result of a step; None if the result is missing or was altered."""
+        """Return the stored result of a step, or None if the result is missing or was altered."""
         if name not in self.index:
             return None
         try:
@@ -252,10 +252,10 @@ class Replay(Checkpoints):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        #: Name of the step to compute; empty for none.
+        #: Name of the step to compute, or "" for none.
         self.target = ""
         self.is_computing = False
-        #: Map of names to a part of the job and the object that :func:`reused` has created for this part.
+        #: Map of names to a part of the job and the object of :func:`memoised` for this part.
         self.made: dict[str, tuple[str, Any]] = {}
         #: Map of the first parts of a branch's steps to the missing steps for which the branch waits.
         self.missing: dict[tuple[str, ...], tuple[str, ...]] = {}
@@ -263,7 +263,7 @@ class Replay(Checkpoints):
         self._branches: dict[tuple[str, ...], Any] = {}
 
     def __call__(self, name: str, compute: Callable[[], Found], /) -> Found:
-        """Return a finished step's result; otherwise raise StepDone for the target, or MissingSteps."""
+        """Return a finished step's result. Otherwise raise StepDone for the target, or MissingSteps."""
         if name not in self._loaded:
             files = self.files_of(name)
             if files is None and name != self.target:
@@ -281,7 +281,7 @@ class Replay(Checkpoints):
             raise MissingSteps(*names)
 
     def kept(self, parts: tuple[str, ...], task: Callable[[], T]) -> T:
-        """Return a branch's result, which is computed once; then release the memory of the steps' results."""
+        """Return a branch's result, which is computed once. Then release the memory of the steps' results."""
         if parts not in self._branches:
             new_result = task()
             prefixes = tuple(f"{part}/" for part in parts)
@@ -330,20 +330,20 @@ def load(folder: Path, digest: str) -> dict[str, bytes]:
     return unpack(content)
 
 
-def to_files(found: Found) -> dict[str, bytes]:
-    """Convert a result to files: Parquet for a frame, safetensors for arrays, JSON for the rest.
+def to_files(values: Found) -> dict[str, bytes]:
+    """Convert frames to Parquet, arrays to safetensors, and the rest of a result to JSON.
 
     Raises
     ------
     ValueError
-        A value would not be restored exactly; :func:`from_files` must return the same values.
+        A value would not be restored exactly, but :func:`from_files` must return the same values.
     """
     from safetensors import SafetensorError
     from safetensors.numpy import save
 
-    frames = {name: value for name, value in found.items() if isinstance(value, pd.DataFrame)}
-    arrays = {name: value for name, value in found.items() if isinstance(value, np.ndarray)}
-    plain = {name: value for name, value in found.items() if name not in frames and name not in arrays}
+    frames = {name: value for name, value in values.items() if isinstance(value, pd.DataFrame)}
+    arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
+    plain = {name: value for name, value in values.items() if name not in frames and name not in arrays}
     try:
         files = {f"{name}{_FRAME}": frame.to_parquet() for name, frame in frames.items()}
         files[_PLAIN] = json.dumps(plain).encode()
@@ -364,19 +364,19 @@ def from_files(files: Mapping[str, bytes]) -> dict[str, Any]:
     """Read a result written by :func:`to_files`. Tuples become lists."""
     from safetensors.numpy import load
 
-    found: dict[str, Any] = json.loads(files[_PLAIN])
+    values: dict[str, Any] = json.loads(files[_PLAIN])
     for name, content in files.items():
         if name.endswith(_FRAME):
-            found[name.removesuffix(_FRAME)] = pd.read_parquet(io.BytesIO(content))
+            values[name.removesuffix(_FRAME)] = pd.read_parquet(io.BytesIO(content))
     if _ARRAYS in files:
-        found |= load(files[_ARRAYS])
-    return found
+        values |= load(files[_ARRAYS])
+    return values
 
 
 def _is_same(a: Any, b: Any) -> bool:
-    """Return whether two arrays have the same bits, comparing blocks because arrays may have gigabytes."""
+    """Return whether two arrays have the same bits. Blocks are compared to save memory."""
     if a.dtype != b.dtype or a.shape != b.shape:
         return False
-    one, other = a.reshape(-1), b.reshape(-1)
+    first, other = a.reshape(-1), b.reshape(-1)
     blocks = (slice(k, k + _BLOCK) for k in range(0, a.size, _BLOCK))
-    return all(one[block].tobytes() == other[block].tobytes() for block in blocks)
+    return all(first[block].tobytes() == other[block].tobytes() for block in blocks)

@@ -1,4 +1,4 @@
-"""Values on pairs (U, V) of estimators as fairdash uses them and as published, with noise floors."""
+"""Values of estimators on pairs (U, V), as fairdash uses them and as published, with noise floors."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from fairdash.lab.scene import Scene
 
 Array = NDArray[np.float64]
 
-#: Names of the two forms of an estimator: as fairdash uses it, and as it was published.
+#: Names of two forms of an estimator: as fairdash uses it, and as its authors published it.
 OURS, PUBLISHED = "ours", "published"
-#: Number of pairs (U, V) per call of a slow measure; between calls, the study reports its progress.
+#: Number of pairs (U, V) per call of a slow measure. The study reports its progress between calls.
 _PAIRS_PER_CALL = 50
 
 
@@ -40,8 +40,8 @@ class Progress:
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
 
 
-def studied(*, quick: bool | None = None) -> tuple[str, ...]:
-    """Return the ids of the measures for continuous variables; `quick` selects only quick or only slow ones.
+def continuous_measures(*, quick: bool | None = None) -> tuple[str, ...]:
+    """Return the ids of measures for continuous variables; `quick` selects only quick (or only slow) ones.
 
     Measures that pages show only on request are excluded.
     """
@@ -53,23 +53,23 @@ def studied(*, quick: bool | None = None) -> tuple[str, ...]:
 
 
 def coefficients() -> tuple[str, ...]:
-    """Return the ids of the measures with values between 0 and 1, which can share a chart's axis with HGR."""
-    return tuple(id for id in studied() if REGISTRY[id].upper == 1)
+    """Return the ids of measures with values between 0 and 1, which can share an axis with HGR."""
+    return tuple(id for id in continuous_measures() if REGISTRY[id].upper == 1)
 
 
 def target_of(id: str) -> str | None:
-    """Return the quantity that a measure estimates, ``"hgr"``, ``"chi2"`` or ``"mi"``; None for others."""
+    """Return the quantity that a measure estimates: ``"hgr"``, ``"chi2"``, ``"mi"`` or None (another one)."""
     kind = id.partition("_")[0]
     return kind if kind in ("hgr", "chi2", "mi") else None
 
 
 def is_detected(id: str, value: float, floor_q95: float) -> bool:
-    """Return whether a value exceeds `floor_q95`, which 5 % of values exceed if U and V are independent."""
+    """Return True if a value exceeds `floor_q95`, as 5 % of values do if U and V are independent."""
     return (abs(value) if REGISTRY[id].signed else value) > floor_q95
 
 
 def published_way(measure: Measure) -> str | None:
-    """Describe the form in which a measure was published or ported; None if fairdash uses this form."""
+    """Describe the published (or ported) form of a measure; None if fairdash uses this form."""
     if measure.fitted:
         return "evaluated on the rows it was fitted to"
     return {
@@ -81,9 +81,9 @@ def published_way(measure: Measure) -> str | None:
 
 
 def values_of(id: str, u: Array, v: Array, *, evaluation: str = OURS, random_state: int = 0) -> Array:
-    """Return a measure of each of K pairs (U, V): ``(K, n), (K, n) -> (K,)``.
+    """Return a function that measures K pairs (U, V): ``(K, n), (K, n) -> (K,)``.
 
-    For FairQuant, U and V are exchanged, so that it compares the averages of V in groups of U.
+    FairQuant gets U and V in reverse order, so that it compares the averages of V in groups of U.
     """
     measure = REGISTRY[id]
     if not measure.scale_free:
@@ -100,7 +100,7 @@ def values_of(id: str, u: Array, v: Array, *, evaluation: str = OURS, random_sta
 
 
 def _ordinal(u: Array, v: Array) -> tuple[Array, Array]:
-    """Return the ranks of u, with rows sorted by v, and v sorted; rows with equal u are ranked by v.
+    """Sort rows by v; return the ranks of u, and v. Rows with equal u are ranked by v.
 
     A Python port of RDC uses such ranks. The authors' R code, ``rank(u) / length(u)``, averages the ranks of
     equal values.
@@ -111,7 +111,7 @@ def _ordinal(u: Array, v: Array) -> tuple[Array, Array]:
     return ranks.astype(np.float64), v
 
 
-def described(id: str, evaluation: str) -> str:
+def progress_label(id: str, evaluation: str) -> str:
     """Return a label for a progress bar, such as "Distance correlation" or "… (RDC), as published"."""
     measure = REGISTRY[id]
     if evaluation == OURS:
@@ -135,25 +135,25 @@ def measure_pairs(
     if published:
         jobs += [(id, PUBLISHED) for id, _ in jobs if published_way(REGISTRY[id])]
     cost = np.array([1.0 if REGISTRY[id].quick else 40.0 for id, _ in jobs])
-    done = np.append(0.0, np.cumsum(cost)) / cost.sum()
+    share_done = np.append(0.0, np.cumsum(cost)) / cost.sum()
     for j, (id, evaluation) in enumerate(jobs):
         size = len(u) if REGISTRY[id].quick else _PAIRS_PER_CALL
         parts: list[dict[str, Array]] = []
         for start in range(0, len(u), size):
             rows = slice(start, start + size)
-            # These two measures use the same network, so one training gives both.
+            # One training gives both measures, because they use the same network.
             ids_together = ("chi2_nn", "mi_mine") if has_both and id == "chi2_nn" else (id,)
             parts.append(
                 {
-                    one: values_of(one, u[rows], v[rows], evaluation=evaluation, random_state=random_state)
-                    for one in ids_together
+                    name: values_of(name, u[rows], v[rows], evaluation=evaluation, random_state=random_state)
+                    for name in ids_together
                 }
             )
             share = min((start + size) / len(u), 1.0)
             if share < 1:
-                yield done[j] + share * (done[j + 1] - done[j]), id, evaluation, None
-        for one in parts[0]:
-            yield done[j + 1], one, evaluation, np.concatenate([part[one] for part in parts])
+                yield share_done[j] + share * (share_done[j + 1] - share_done[j]), id, evaluation, None
+        for name in parts[0]:
+            yield share_done[j + 1], name, evaluation, np.concatenate([part[name] for part in parts])
 
 
 def measures_of_pairs(
@@ -161,15 +161,15 @@ def measures_of_pairs(
 ) -> Iterator[tuple[float, str, pd.DataFrame]]:
     """Compute every measure on K pairs (U, V); yield the completed share, the current step and a table.
 
-    The table repeats the rows of `key`, one per pair, for every ``id`` and ``evaluation`` computed so far,
-    and adds the ``value``.
+    The table repeats the rows of `key`, one per pair, for every ``id`` and ``evaluation`` computed so far.
+    The table also has the column ``value``.
     """
     estimates: list[pd.DataFrame] = []
     for fraction, id, evaluation, values in measure_pairs(ids, u, v, published=published):
         if values is not None:
             estimates.append(key.assign(id=id, evaluation=evaluation, value=values))
         if estimates:
-            yield fraction, described(id, evaluation), pd.concat(estimates, ignore_index=True)
+            yield fraction, progress_label(id, evaluation), pd.concat(estimates, ignore_index=True)
 
 
 COLUMNS = ["id", "value", "floor", "floor_q95", "published"]
@@ -182,16 +182,16 @@ def scene_estimates(
     n_permutations: int = 39,
     floors: Mapping[str, tuple[float, float]] | None = None,
 ) -> pd.DataFrame:
-    """Return each estimator's value and noise floor on one scene, and the value of its published form.
+    """Return value, noise floor and published value of each estimator on simulated data (a “scene”).
 
     Parameters
     ----------
     scene
-        Scene whose rows are used.
+        Simulated data on which the estimators are computed.
     ids
         Ids of the measures; by default, all quick measures.
     n_permutations
-        Number of permutations of V for each floor.
+        Number of permutations of V for each noise floor.
     floors
         Noise floors that need not be computed: mean and 95 % quantile, by id.
 
@@ -202,16 +202,18 @@ def scene_estimates(
         estimator after V is permuted (of the absolute value, if the estimator has a sign); and ``published``,
         the value of the estimator as published, which is missing if fairdash uses this form.
     """
-    chosen = studied(quick=True) if ids is None else ids
-    known = dict(floors or {})
-    known |= floors_of(scene, [id for id in chosen if id not in known], n_permutations=n_permutations)
+    chosen = continuous_measures(quick=True) if ids is None else ids
+    floors_by_id = dict(floors or {})
+    floors_by_id |= floors_of(
+        scene, [id for id in chosen if id not in floors_by_id], n_permutations=n_permutations
+    )
     results = along_noise(scene, chosen, [scene.noise])
-    rows = [(id, value[0], *known[id], published[0]) for id, (value, published) in results.items()]
+    rows = [(id, value[0], *floors_by_id[id], published[0]) for id, (value, published) in results.items()]
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def along_noise(scene: Scene, ids: Sequence[str], noises: Sequence[float]) -> dict[str, tuple[Array, Array]]:
-    """Return the estimators' values on a scene, which are computed for all noise levels together.
+    """Return the estimators' values on simulated data (a “scene”), for all noise levels together.
 
     Returns
     -------
@@ -234,7 +236,7 @@ def along_noise(scene: Scene, ids: Sequence[str], noises: Sequence[float]) -> di
 
 
 def floor_of(id: str, u: Array, v: Array, n_permutations: int) -> tuple[float, float]:
-    """Return the mean and the 95 % quantile of a measure of one pair, (1, n) each, after V is permuted."""
+    """Return the mean and the 95 % quantile of a measure if V is permuted, for a pair of (1, n) arrays."""
     measure = REGISTRY[id]
     first, second = (u, v) if measure.scale_free else (v, u)
     floor = independence_floor(id, first, second, n_permutations=n_permutations, random_state=0)
@@ -244,13 +246,13 @@ def floor_of(id: str, u: Array, v: Array, n_permutations: int) -> tuple[float, f
 def floors_of(
     scene: Scene, ids: Sequence[str], *, n_permutations: int = 39
 ) -> dict[str, tuple[float, float]]:
-    """Return the noise floors of several measures on one scene, by id."""
+    """Return the noise floors of several measures on simulated data (a “scene”), by id."""
     u, v = scene.draw()
     return {id: floor_of(id, u, v, n_permutations) for id in ids}
 
 
 def scene_study(scene: Scene, *, n_permutations: int = 19) -> Iterator[Progress]:
-    """Run the slow estimators on one scene, one after another.
+    """Run the slow estimators on simulated data (a “scene”), one after another.
 
     Yields
     ------
@@ -258,7 +260,7 @@ def scene_study(scene: Scene, *, n_permutations: int = 19) -> Iterator[Progress]
         Progress with two tables: ``readings`` is like :func:`scene_estimates`, ``curves`` like
         :func:`learned_curves`.
     """
-    ids = studied(quick=False)
+    ids = continuous_measures(quick=False)
     rows: list[pd.DataFrame] = [pd.DataFrame(columns=COLUMNS)]
     curves = [learned_curves(scene, [])]
     for k, id in enumerate(ids):
@@ -270,13 +272,13 @@ def scene_study(scene: Scene, *, n_permutations: int = 19) -> Iterator[Progress]
 
 def _tables(rows: list[pd.DataFrame], curves: list[pd.DataFrame]) -> dict[str, pd.DataFrame]:
     return {
-        "readings": pd.concat([one for one in rows if len(one)] or rows, ignore_index=True),
-        "curves": pd.concat([one for one in curves if len(one)] or curves, ignore_index=True),
+        "readings": pd.concat([table for table in rows if len(table)] or rows, ignore_index=True),
+        "curves": pd.concat([table for table in curves if len(table)] or curves, ignore_index=True),
     }
 
 
 def learned_curves(scene: Scene, ids: Sequence[str]) -> pd.DataFrame:
-    """Return the transformations f and g that the measures learned on a scene.
+    """Return the transformations f and g that measures have learned on simulated data (a “scene”).
 
     Returns
     -------

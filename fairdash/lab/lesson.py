@@ -1,4 +1,4 @@
-"""Scenes of the lesson. Each scene asks one question, takes the reader's guess and then explains the answer.
+"""Scenes (pages) of the lesson: each asks one question, takes the reader's guess, then explains the answer.
 
 The folder ``lesson_data`` contains the lecturer's texts and the results of ``python -m benchmarks.lesson``.
 """
@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True)
 class LessonScene:
-    """Scene of the lesson: one question on one screen.
+    """Scene of the lesson: a page with one question.
 
     Parameters
     ----------
@@ -36,11 +36,11 @@ class LessonScene:
     question
         Heading of the page.
     guesses
-        Possible answers, of which the reader chooses one before the page shows the answer.
+        Possible answers. The reader chooses one before the page shows the correct answer.
     right
         Correct choice.
     learned
-        Sentence about this scene in the recap.
+        Sentence about this scene in the summary.
     """
 
     title: str
@@ -50,7 +50,7 @@ class LessonScene:
     learned: str
 
 
-#: Scenes by number; the address of the page contains the number.
+#: Scenes (pages) of the lesson, by number. The address of the page contains the number.
 SCENES: Mapping[str, LessonScene] = MappingProxyType(
     {
         "1": LessonScene(
@@ -95,11 +95,11 @@ SCENES: Mapping[str, LessonScene] = MappingProxyType(
 
 
 DATA = Path(__file__).parent / "lesson_data"
-#: Titles of two further texts, by name; the folder ``lesson_data`` contains the texts as Markdown.
+#: Titles of two more texts, by name. The folder ``lesson_data`` contains these texts as Markdown.
 TEXTS = {"notes": "Notes for the lecturer", "exercises": "Exercises"}
 
-#: Ages of the two people in every scene, by name; each person stands for the average policyholder of this
-#: age.
+#: Ages of two people who appear in every scene, by name. Each person stands for the average policyholder of
+#: this age.
 PEOPLE = {"Ada": 30, "Ben": 40}
 
 
@@ -128,17 +128,18 @@ def row_of(frame: pd.DataFrame, column: str, value: float) -> dict[str, Any]:
     return {str(name): cell for name, cell in record.items()}
 
 
-# Scene 1 shows dependence without correlation. Scene 2 shows two functions that turn the cloud into a line.
+# Scene 1 shows dependence without correlation. Scene 2 shows two functions that turn the cloud of rows into a
+# line.
 
 Points = tuple[tuple[float, float], ...]
 
-#: Values of u at the curve's five points; u from −10 to 10 stands for an age from 20 to 60.
+#: Values of u at the five points of the curve. The range of u, from −10 to 10, stands for ages from 20 to 60.
 PLACES = (-10.0, -5.0, 0.0, 5.0, 10.0)
-#: Points of a price that rises and then falls by the same amount (“hump”). At 30, 40 and 50 years, the price
-#: is that of the household scenario, rounded to 10 €.
+#: Points of a “hump”: a price that rises and then falls by the same amount. At ages 30, 40 and 50, it is the
+#: price of the household scenario, rounded to 10 €.
 HUMP: Points = tuple(zip(PLACES, (-10.0, -5.0, 3.0, -5.0, -10.0), strict=True))
 LOWEST, HIGHEST = -10.0, 10.0
-#: Price in € at height 0, and price in € per unit of height.
+#: `MIDDLE`: price in € at height 0. `UNIT`: price in € per unit of height.
 MIDDLE, UNIT = 220.0, 10.0
 CURVE_NOISE, CURVE_ROWS = 1.5, 300
 _CELLS = 20_000
@@ -150,12 +151,12 @@ def curve_scene(points: Points) -> Scene:
 
 
 def points_of(heights: list[float]) -> Points:
-    """Return the curve through these five heights, each clipped to its range."""
+    """Return the curve through points with these five heights, each clipped to the allowed range."""
     return tuple(zip(PLACES, np.clip(heights, LOWEST, HIGHEST).tolist(), strict=True))
 
 
 def dials(points: Points) -> tuple[float, float]:
-    """Return the two dials' values: the exact Pearson correlation of age and price, and their exact HGR."""
+    """Return the values of two dials: the exact Pearson correlation of age and price, and their exact HGR."""
     shape = curve_scene(points).named
     u = HALF_WIDTH * (2 * (np.arange(_CELLS) + 0.5) / _CELLS - 1)
     f = shape(u)
@@ -169,7 +170,7 @@ def curve_sentence(points: Points) -> str:
     pearson, hgr = dials(points)
     euros = dict(points)
     prices = " and ".join(
-        f"{name} pays {MIDDLE + UNIT * euros[_place(age)]:.0f} €" for name, age in PEOPLE.items()
+        f"{name} pays {MIDDLE + UNIT * euros[_position_of_age(age)]:.0f} €" for name, age in PEOPLE.items()
     )
     values = (
         f"**Pearson's correlation of age and price is {signed(pearson)}, and HGR is {hgr:.2f}.** {prices}. "
@@ -190,38 +191,38 @@ def curve_sentence(points: Points) -> str:
     )
 
 
-def _place(age: float) -> float:
+def _position_of_age(age: float) -> float:
     """Return the value of u that stands for an age."""
     return (age - 40) / 2
 
 
-def straightened(points: Points, share: float) -> tuple[Array, Array]:
+def straightening_rows(points: Points, share: float) -> tuple[Array, Array]:
     """Return standardised rows (x, y) on the way from (u, v), at share 0, to (f(u), g(v)), at share 1.
 
-    The first rows are those of :data:`PEOPLE`: for each person, the row with the nearest age.
+    The first rows belong to the two people in :data:`PEOPLE`: for each person, the row with the nearest age.
     """
     rows, prices = (values[0] for values in curve_scene(points).draw())
-    people = [int(np.argmin(np.abs(rows - _place(age)))) for age in PEOPLE.values()]
+    people = [int(np.argmin(np.abs(rows - _position_of_age(age)))) for age in PEOPLE.values()]
     order = np.append(people, np.setdiff1d(np.arange(len(rows)), people))
     u, v = rows[order], prices[order]
     truth = best_pair(points)
-    ends = (np.interp(u, truth.u, truth.f), np.interp(v, truth.v, truth.g))
-    moved = (
-        (1 - share) * _standardised(begin) + share * _standardised(end)
-        for begin, end in zip((u, v), ends, strict=True)
+    exact_values = (np.interp(u, truth.u, truth.f), np.interp(v, truth.v, truth.g))
+    straight_pair = (
+        (1 - share) * _standardised(start_value) + share * _standardised(end)
+        for start_value, end in zip((u, v), exact_values, strict=True)
     )
-    x, y = map(_standardised, moved)
+    x, y = map(_standardised, straight_pair)
     return x, y
 
 
 def best_pair(points: Points) -> Truth:
-    """Return f and g of the curve, and their correlation, HGR."""
+    """Return the transformations f and g of the curve, and their correlation, which is HGR."""
     return truth_of(curve_scene(points).named, noise=CURVE_NOISE)
 
 
 def straight_sentence(points: Points, share: float) -> str:
-    """State the slope of the cloud and what it means, in Markdown."""
-    x, y = straightened(points, share)
+    """State the slope of the regression line through the rows and its meaning, in Markdown."""
+    x, y = straightening_rows(points, share)
     slope, hgr = float(np.mean(x * y)), best_pair(points).hgr
     if share == 0:
         return (
@@ -272,12 +273,12 @@ def independent_rows(n: int) -> tuple[Array, Array]:
 
 
 def noise_readings(n: int) -> pd.DataFrame:
-    """Return HGR_NN by training step, on training (``own``), new and shuffled rows (``low``, ``high``)."""
+    """Return HGR_NN by training step: on training (``own``), new and shuffled rows (``low``, ``high``)."""
     return select("noise", n=n)
 
 
 def noise_sentence(n: int, steps: int) -> str:
-    """State the adversary's values after this number of steps and what they mean, in Markdown."""
+    """State the adversary's values after this number of training steps and their meaning, in Markdown."""
     row = row_of(noise_readings(n), "steps", steps)
     return (
         f"**After {steps} steps on {n:,} rows without any link the adversary reports {row['own']:.2f} on its "
@@ -291,7 +292,7 @@ def noise_sentence(n: int, steps: int) -> str:
 
 DUEL_LAM = 4.0
 DUEL_STEPS = tuple(range(0, 401, 10))
-#: Step at which the adversary stops learning if it is frozen.
+#: If the adversary is frozen, it stops learning at this step.
 FROZEN_AT = 100
 
 
@@ -314,7 +315,7 @@ def average_price() -> float:
 
 
 def duel_sentence(frozen: bool, step: int) -> str:
-    """State the values of adversary, new estimator, error and prices at a step, in Markdown."""
+    """State the values of adversary and new estimator, the error and prices at a step, in Markdown."""
     row = row_of(duel_states(frozen), "step", step)
     curve = duel_by_age(frozen, step)
     prices = curve["price"]
@@ -337,7 +338,7 @@ def duel_sentence(frozen: bool, step: int) -> str:
 # Scene 5 shows what fairness costs and who pays.
 
 LAMS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
-#: Edges of the age groups.
+#: Edges of the groups by age.
 AGES = (25, 29, 31, 33, 35, 37, 39, 41, 43, 45, 47, 49, 51, 55)
 OBJECTIVES = {
     "demographic_parity": "Equal prices",
@@ -346,7 +347,7 @@ OBJECTIVES = {
 
 
 def payers_points(objective: str) -> pd.DataFrame:
-    """Return ``lam``, ``rmse`` in € and ``hgr``, means over the splits, with a row per weight, from 0 up.
+    """Return a row per weight from 0 up: ``lam``, ``rmse`` in € and ``hgr``, as means over the splits.
 
     Further columns are ``rmse_se`` and ``hgr_se``, the standard errors of these means; ``edge``, which 95 %
     of values do not exceed if prices and age are independent; and ``rmse_of_average``, the error in € of
@@ -356,9 +357,9 @@ def payers_points(objective: str) -> pd.DataFrame:
 
 
 def payers_floor(objective: str) -> float:
-    """Return the limit of the noise floor on the page: the mean of the column ``edge`` over all weights.
+    """Return the upper limit of the noise floor that the page shows: the mean of ``edge`` over all weights.
 
-    The values of all weights estimate the same limit from different permutations.
+    For all weights, ``edge`` estimates the same limit, from different permutations.
     """
     return float(payers_points(objective)["edge"].mean())
 
@@ -373,7 +374,7 @@ def payers_lams() -> list[float]:
 
 
 def payers_ages(objective: str) -> pd.DataFrame:
-    """Return :func:`payers_by_age` for all weights, from which the range of the axes is computed."""
+    """Return :func:`payers_by_age` for all weights; the range of the axes is computed from it."""
     return select("payers_by_age", objective=objective)
 
 
@@ -388,7 +389,7 @@ def payers_sentence(objective: str, lam: float) -> str:
             f"{_price(objective, 0.0, 1):.0f} €.** The root mean squared error is {number(standard['rmse'])} "
             f"€, {share} % of the error of predicting the average for everyone. Move λ."
         )
-    moved = [_price(objective, lam, who) - _price(objective, 0.0, who) for who in (0, 1)]
+    changes = [_price(objective, lam, person) - _price(objective, 0.0, person) for person in (0, 1)]
     errors = [row_of(payers_by_age(objective, lam), "age", age)["residual"] for age in PEOPLE.values()]
     is_detected = point["hgr"] > payers_floor(objective)
     side = (
@@ -399,20 +400,20 @@ def payers_sentence(objective: str, lam: float) -> str:
     hgr = number(point["hgr"]).replace("-", "−")
     error = error_change(standard["rmse"], point["rmse"], of_average=point["rmse_of_average"], unit="€")
     return (
-        f"**At λ = {lam:g} {ada} pays {_change(moved[0])} and {ben} {_change(moved[1])}; {error}.** "
-        f"On average Ada is now charged {_mischarge(errors[0])}, and Ben is charged {_mischarge(errors[1])}. "
-        f"HGR {hgr} is {side}."
+        f"**At λ = {lam:g} {ada} pays {_change_text(changes[0])} and {ben} {_change_text(changes[1])}; "
+        f"{error}.** On average Ada is now charged {_error_text(errors[0])}, and Ben is charged "
+        f"{_error_text(errors[1])}. HGR {hgr} is {side}."
     )
 
 
-def _price(objective: str, lam: float, who: int) -> float:
-    age = list(PEOPLE.values())[who]
+def _price(objective: str, lam: float, person: int) -> float:
+    age = list(PEOPLE.values())[person]
     return float(row_of(payers_by_age(objective, lam), "age", age)["price"])
 
 
-def _change(euros: float) -> str:
+def _change_text(euros: float) -> str:
     return f"{abs(euros):.0f} € {'more' if euros > 0 else 'less'}" if round(euros) else "the same"
 
 
-def _mischarge(euros: float) -> str:
+def _error_text(euros: float) -> str:
     return f"{abs(euros):.0f} € too {'much' if euros > 0 else 'little'}" if round(euros) else "what they cost"

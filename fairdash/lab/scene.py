@@ -1,4 +1,4 @@
-"""Simulated data: noisy samples from a pattern chosen by name, and examples in which an estimator fails."""
+"""Simulated data (“scenes”): noisy samples from a named pattern, and examples where an estimator fails."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from fairdash.errors import Checks, OptionError
 
 Array = NDArray[np.float64]
 
-#: Standard deviation of the logarithm of a variable with heavy tails.
+#: A variable with heavy tails is lognormal; this is the standard deviation of its logarithm.
 _LOG_SD = 2.0
 _POINTS_OF_F = 2000
 
 POINTS = "points"
 NO_LINK, VERY_FAST = "none", "very_fast_cosine"
 
-#: Patterns of the library, and two patterns on which even good estimators fail.
+#: All patterns: those of the library, and two on which even good estimators fail.
 SHAPES: Mapping[str, Pattern] = MappingProxyType(
     {
         **PATTERNS,
@@ -58,9 +58,9 @@ class Scene:
     ties
         Share of the rows in which U is exactly 0, in [0, 1). For example, most claims are exactly 0.
     heavy_tails
-        Whether U and V have heavy tails. If so, increasing transformations turn U, and a normal V, into
-        lognormal(0, 2) variables. Such transformations leave maximal correlation, χ² and mutual information
-        unchanged.
+        True gives U and V heavy tails. With heavy tails, increasing transformations turn U, and a normal V,
+        into lognormal(0, 2) variables. Increasing transformations do not change maximal correlation, χ² and
+        mutual information.
     seed
         Seed of the draw.
     """
@@ -93,15 +93,15 @@ class Scene:
         )
         checks.finish()
         for name in ("noise", "ties"):
-            # Convert 2 to 2.0, because the text of a scene is its key, and equal scenes need equal keys.
+            # The text of a scene is its key, and equal scenes need equal keys, so 2 becomes 2.0.
             object.__setattr__(self, name, float(getattr(self, name)))
 
     @property
     def named(self) -> Pattern:
         """Pattern F without the effect of ties, as the page displays it."""
         if self.pattern == POINTS:
-            # With reshape, unpacking also works for no points, for which pattern_from_points raises an error
-            # with a reason.
+            # The reshape makes unpacking work without points, too. Then pattern_from_points raises an error
+            # that states the reason.
             u, f = np.array(self.points, dtype=np.float64).reshape(-1, 2).T
             return pattern_from_points(u, f)
         return SHAPES[self.pattern]
@@ -109,21 +109,21 @@ class Scene:
     @property
     def shape(self) -> Pattern:
         """Pattern that, without ties in U, gives V the same distribution as the named pattern with ties."""
-        named = self.named
+        pattern_id = self.named
         if self.ties == 0:
-            return named
+            return pattern_id
         return Pattern(
-            id=named.id,
-            title=named.title,
-            formula=named.formula,
-            kind=named.kind,
-            function=lambda u: named(self._tied(u)),
+            id=pattern_id.id,
+            title=pattern_id.title,
+            formula=pattern_id.formula,
+            kind=pattern_id.kind,
+            function=lambda u: pattern_id(self._tied(u)),
         )
 
     def _tied(self, u: Array) -> Array:
         """Map the middle share `ties` of [−10, 10] to 0, and stretch the rest over the whole range."""
-        beyond = np.maximum(np.abs(u) - HALF_WIDTH * self.ties, 0.0) / (1 - self.ties)
-        return np.sign(u) * beyond
+        distance = np.maximum(np.abs(u) - HALF_WIDTH * self.ties, 0.0) / (1 - self.ties)
+        return np.sign(u) * distance
 
     def draw(self, *, repeats: int = 1) -> tuple[Array, Array]:
         """Draw samples of U and V, (repeats, n) each.
@@ -134,13 +134,13 @@ class Scene:
         return self.scale_u(self._tied(u)), self.scale_v(v)
 
     def scale_u(self, u: Array) -> Array:
-        """Return U in (−10, 10) unchanged or, with heavy tails, as e^(2 z), where z is its normal score."""
+        """Return U in (−10, 10) or, with heavy tails, e^(2 z), where z is the normal score of U."""
         if not self.heavy_tails:
             return u
         return np.asarray(np.exp(_LOG_SD * ndtri((u + HALF_WIDTH) / (2 * HALF_WIDTH))))
 
     def scale_v(self, v: Array) -> Array:
-        """Return V unchanged or, with heavy tails, as e^(2 z), where z is V standardised."""
+        """Return V or, with heavy tails, e^(2 z), where z is V with mean 0 and standard deviation 1."""
         if not self.heavy_tails:
             return v
         mean, share = self.heavy_scale
@@ -148,9 +148,9 @@ class Scene:
 
     @property
     def heavy_scale(self) -> tuple[float, float]:
-        """Mean m and factor c for heavy tails, which replace V by e^(c (V − m))."""
-        # Mean and standard deviation are those of the distribution, not of the sample, because the value of
-        # one row must not depend on other rows.
+        """Mean m and factor c for heavy tails: V is replaced by e^(c (V − m))."""
+        # Mean and standard deviation belong to the distribution, not to the sample, because the value of a
+        # row must not depend on other rows.
         middles = HALF_WIDTH * (2 * (np.arange(_POINTS_OF_F) + 0.5) / _POINTS_OF_F - 1)
         f = self.shape(middles)
         sd = math.hypot(float(f.std()), self.noise)
@@ -164,7 +164,7 @@ class Example:
     Parameters
     ----------
     id
-        Unique name, for widget keys and tests.
+        Unique name, which widget keys and tests use.
     measure
         Id of the estimator that misleads.
     button
@@ -200,8 +200,8 @@ SCENES: tuple[Example, ...] = (
         measure="hgr_kde",
         button="a fast cosine",
         look_at="Ten waves are finer than the kernel's bandwidth. HGR_KDE averages over whole waves and "
-        "stays at its noise floor. So do χ²_KDE, RDC and all other estimators that are limited to "
-        "slow functions.",
+        "stays at its noise floor. χ²_KDE, RDC and all other estimators that are limited to slow "
+        "functions stay at theirs.",
         scene=Scene(pattern="fast_cosine", noise=0.5, seed=3),
         also=("distance_correlation", "hsic", "chsic", "kcca"),
     ),
@@ -241,11 +241,10 @@ SCENES: tuple[Example, ...] = (
         measure="hgr_spline",
         button="forty waves",
         look_at="The exact value is nearly 1. Smooth splines (open diamond) can't follow forty waves and "
-        "stay at the noise floor. All other estimators of maximal correlation stay there, too. "
-        "HGR_spline also tries functions "
-        "with steps of eight rows, and gives about half of the exact value here. With so few rows, the "
-        "value depends on chance: half of such draws give less than 0.15. With 1,000 rows HGR_spline gives "
-        "about 0.8.",
+        "stay at the noise floor. All other estimators of maximal correlation stay at their noise "
+        "floors, too. HGR_spline also tries functions with steps of eight rows, and gives "
+        "about half of the exact value here. With so few rows, the value depends on chance: half of such "
+        "draws give less than 0.15. With 1,000 rows, HGR_spline gives about 0.8.",
         scene=Scene(pattern=VERY_FAST, noise=0.5, seed=3),
     ),
     Example(
@@ -283,8 +282,8 @@ SCENES: tuple[Example, ...] = (
         measure="fairquant",
         button="groups of four rows",
         look_at="There is no link, but the gap between the 50 quantile groups is far from 0. Each group "
-        "has only four rows, so the gap measures the noise in V. The noise floor shows this, "
-        "because it is equally high.",
+        "has only four rows, so the gap measures the noise in V. The noise floor is equally "
+        "high, which shows that the gap is noise.",
         scene=Scene(pattern=NO_LINK, noise=5.0, n=200, seed=3),
     ),
     Example(
@@ -292,8 +291,8 @@ SCENES: tuple[Example, ...] = (
         measure="fairquant_cumulative",
         button="the top 5 %",
         look_at="In the 5 % of rows with the largest U, V is much higher than in all other rows. The "
-        "cumulative FairQuant averages these rows together with all rows that have a smaller U. It "
-        "therefore gives less than half of the value of the other FairQuant.",
+        "cumulative FairQuant averages these rows together with all rows that have a smaller U. The "
+        "cumulative FairQuant therefore gives less than half of the value of FairQuant.",
         scene=Scene(pattern="tail", noise=2.0, n=1000),
     ),
 )

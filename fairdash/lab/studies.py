@@ -1,8 +1,8 @@
 """Simulation studies: estimators against noise (the paper's figure 2), estimators against the correlation ρ
 of normal distributions (figure 1), and detection rates.
 
-One further study ranks the features that predict a sensitive attribute. The key of a :class:`Study` is a hash
-of its definition; :mod:`fairdash.runs.studies` runs studies in separate processes.
+Another study ranks the features by how well they predict a sensitive attribute. The key of a :class:`Study`
+is a hash of its definition; :mod:`fairdash.runs.studies` runs studies in separate processes.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from fairdash.lab.estimates import (
     OURS,
     Progress,
     coefficients,
+    continuous_measures,
     measures_of_pairs,
     scene_study,
-    studied,
     target_of,
 )
 from fairdash.lab.scene import Scene
@@ -39,14 +39,13 @@ from fairdash.utils.records import from_plain, to_plain
 
 Array = NDArray[np.float64]
 
-#: Version of the studies' computations and files. If this number changes, results of older versions are no
-#: longer used.
+#: Version of the studies' computations and files. Results of other versions are not used.
 _FORMAT = 4
 
 
 @dataclass(frozen=True)
 class Study:
-    """Definition of a computation on a scene, on normal distributions, or on a data set.
+    """Definition of a computation on simulated data (a “scene”), normal distributions or a data set.
 
     Parameters
     ----------
@@ -61,7 +60,7 @@ class Study:
         Name of the sensitive column, used only by ``"proxies"``.
     """
 
-    #: A study has no owner, because all users who request the same study share its result.
+    #: A study has no owner. All users who request the same study share its result.
     owner: ClassVar[str] = ""
 
     kind: str
@@ -82,14 +81,14 @@ class Study:
         parts = (self.to_json(), __version__, str(_FORMAT), ",".join(REGISTRY))
         return sha256("\n".join(parts).encode())[:24]
 
-    def carry_out(self) -> Iterator[Progress]:
+    def run(self) -> Iterator[Progress]:
         """Run the study in this process."""
         if self.kind == PROXIES:
             return proxy_study(DatasetSource.from_json(self.source).load(), self.sensitive)
         return KINDS[self.kind](self.scene)
 
 
-#: The ten noise levels at which estimators are compared.
+#: Ten noise levels at which estimators are compared.
 FIG2_NOISES: tuple[float, ...] = tuple(np.linspace(0.5, 9.0, 10).round(3).tolist())
 _EXACT_POINTS = 40
 
@@ -101,12 +100,12 @@ def noise_axis_study(
     repeats: int = 5,
     ids: Sequence[str] | None = None,
 ) -> Iterator[Progress]:
-    """Compute every estimator at every noise level on every scene, all together.
+    """Compute every estimator at every noise level on all simulated data (“scenes”) together.
 
     Parameters
     ----------
     scenes
-        Scenes, which must have the same number of rows; `noises` replaces their noise.
+        Simulated data (scenes) with the same number of rows; `noises` replaces their noise.
     noises
         Noise levels to compute.
     repeats
@@ -133,9 +132,9 @@ def noise_axis_study(
     key = key.loc[key.index.repeat(repeats)].reset_index(drop=True)
     key["repeat"] = np.tile(np.arange(repeats), len(draws))
     u, v = (np.concatenate([draw[side] for draw in draws]) for side in (2, 3))
-    for fraction, doing, values in measures_of_pairs(coefficients() if ids is None else ids, u, v, key):
+    for fraction, message, values in measures_of_pairs(coefficients() if ids is None else ids, u, v, key):
         of_values = {"values": values, "lines": lines_of(values), "errors": errors(values, exact)}
-        yield Progress(fraction, doing, of_values | {"exact": exact})
+        yield Progress(fraction, message, of_values | {"exact": exact})
 
 
 def _exact(scenes: Sequence[Scene], noises: Sequence[float]) -> pd.DataFrame:
@@ -174,10 +173,10 @@ def errors(values: pd.DataFrame, exact: pd.DataFrame) -> pd.DataFrame:
         Columns ``id``, ``evaluation``, ``pattern``, ``bias`` and ``rmse``.
     """
     hgr = values[values["id"].str.startswith("hgr_")]
-    merged = hgr.merge(exact[["pattern", "noise", "hgr"]], on=["pattern", "noise"])
-    merged["bias"] = merged["value"] - merged["hgr"]
-    merged["rmse"] = merged["bias"] ** 2
-    means = merged.groupby(["id", "evaluation", "pattern"])[["bias", "rmse"]].mean().reset_index()
+    merged_values = hgr.merge(exact[["pattern", "noise", "hgr"]], on=["pattern", "noise"])
+    merged_values["bias"] = merged_values["value"] - merged_values["hgr"]
+    merged_values["rmse"] = merged_values["bias"] ** 2
+    means = merged_values.groupby(["id", "evaluation", "pattern"])[["bias", "rmse"]].mean().reset_index()
     return means.assign(rmse=np.sqrt(means["rmse"]))
 
 
@@ -185,9 +184,9 @@ POWER_NOISES: tuple[float, ...] = (1.0, 2.0, 4.0, 8.0, 12.0, 18.0, 27.0, 40.0)
 LEVEL = 0.05
 
 
-def compared() -> tuple[str, ...]:
+def compared_measures() -> tuple[str, ...]:
     """Return the ids of all quick measures, and of slow ones with values from 0 to 1; others take minutes."""
-    return tuple(id for id in studied() if REGISTRY[id].quick or REGISTRY[id].upper == 1)
+    return tuple(id for id in continuous_measures() if REGISTRY[id].quick or REGISTRY[id].upper == 1)
 
 
 def power_study(
@@ -200,22 +199,22 @@ def power_study(
 ) -> Iterator[Progress]:
     """Estimate the detection rate of every estimator at every noise level.
 
-    The study draws ``repeats`` data sets at each level. U of a data set is independent of V of the next two
-    data sets, while the distributions of U and V are unchanged. These pairs give the estimator's values under
-    independence. A link is detected in a data set if p ≤ 5 %, where p = (1 + number of independent values
-    that are at least as high) / (1 + number of independent values).
+    The study draws ``repeats`` data sets at each level. U of one data set is independent of V of the next two
+    data sets, and the distributions of U and V are the same. Such independent pairs give the estimator's
+    values under independence. A link is detected in a data set if p ≤ 5 %, where p = (1 + number of
+    independent values that are at least as high) / (1 + number of independent values).
 
     Parameters
     ----------
     scene
-        Scene with a pattern and a number of rows; `noises` replaces its noise.
+        Simulated data with a pattern and a number of rows; `noises` replaces the noise.
     noises
         Noise levels to compute.
     repeats, slow_repeats
-        Numbers of data sets per level, for quick and for slow measures. At least 10 are needed; with fewer
-        independent pairs, p always exceeds 5 %.
+        Numbers of data sets per level, for quick and for slow measures. At least 10 data sets are needed,
+        because p always exceeds 5 % with fewer independent pairs.
     ids
-        Ids of the measures; by default, those of :func:`compared`.
+        Ids of the measures; by default, those of :func:`compared_measures`.
 
     Yields
     ------
@@ -223,35 +222,35 @@ def power_study(
         Progress with the table ``power``, whose columns are ``noise``, ``id``, ``rate``, ``repeats``, ``low``
         and ``high`` (95 % interval of Wilson).
     """
-    ids = compared() if ids is None else ids
-    quick = [id for id in ids if REGISTRY[id].quick]
+    ids = compared_measures() if ids is None else ids
+    quick_ids = [id for id in ids if REGISTRY[id].quick]
     slow = [id for id in ids if not REGISTRY[id].quick]
-    # One slow measure takes about as long as twenty quick measures.
-    work = [(quick, repeats, 1.0 * len(quick)), (slow, slow_repeats, 20.0 * len(slow))]
+    # A slow measure takes about as long as twenty quick measures.
+    work = [(quick_ids, repeats, 1.0 * len(quick_ids)), (slow, slow_repeats, 20.0 * len(slow))]
     total = sum(weight for *_, weight in work)
-    known: list[pd.DataFrame] = []
-    begin = 0.0
+    tables_so_far: list[pd.DataFrame] = []
+    share_before = 0.0
     for chosen, count, weight in work:
         if not chosen:
             continue
         share, shape = weight / total, (len(noises), 3, count)
         u, v = _pairs(scene, noises, count)
-        for fraction, doing, values in measures_of_pairs(
+        for fraction, message, values in measures_of_pairs(
             chosen, u, v, pd.DataFrame(index=range(len(u))), published=False
         ):
             by_id = values.groupby("id", sort=False)["value"]
             rates = [_rates(str(id), group.to_numpy().reshape(shape), noises) for id, group in by_id]
-            tables = {"power": pd.concat([*known, *rates], ignore_index=True)}
-            yield Progress(begin + share * fraction, doing, tables)
-        known += rates
-        begin += share
+            tables = {"power": pd.concat([*tables_so_far, *rates], ignore_index=True)}
+            yield Progress(share_before + share * fraction, message, tables)
+        tables_so_far += rates
+        share_before += share
 
 
 def _pairs(scene: Scene, noises: Sequence[float], repeats: int) -> tuple[Array, Array]:
-    """Return U and V, ``(levels · 3 · repeats, n)`` each: per level, pairs with V shifted by 0, 1 and 2."""
+    """Return U and V, ``(levels · 3 · repeats, n)`` each; V is shifted by 0, 1 and 2 data sets per level."""
     first, second = [], []
     for level, noise in enumerate(noises):
-        # Each level has a different seed, so that the data sets of different levels are independent.
+        # Each level has its own seed, so that the data sets of different levels are independent.
         u, v = replace(scene, noise=noise, seed=scene.seed + 1000 * (level + 1)).draw(repeats=repeats)
         first += [u, u, u]
         second += [v, np.roll(v, -1, axis=0), np.roll(v, -2, axis=0)]
@@ -259,11 +258,11 @@ def _pairs(scene: Scene, noises: Sequence[float], repeats: int) -> tuple[Array, 
 
 
 def _rates(id: str, values: Array, noises: Sequence[float]) -> pd.DataFrame:
-    """Return detection rates from `values`, (levels, 3, repeats), of the pairs of :func:`_pairs`."""
+    """Return detection rates from the `values`, (levels, 3, repeats), on the pairs of :func:`_pairs`."""
     sizes = np.abs(values) if REGISTRY[id].signed else values
     null = sizes[:, 1:].reshape(len(sizes), -1)
-    reach = (null[:, None, :] >= sizes[:, 0, :, None]).sum(axis=-1)
-    p = (1 + reach) / (1 + null.shape[1])
+    n_reached = (null[:, None, :] >= sizes[:, 0, :, None]).sum(axis=-1)
+    p = (1 + n_reached) / (1 + null.shape[1])
     count = p.shape[1]
     rate = (p <= LEVEL).mean(axis=1)
     low, high = wilson(rate, count)
@@ -275,8 +274,8 @@ def _rates(id: str, values: Array, noises: Sequence[float]) -> pd.DataFrame:
 def wilson(rate: Array, count: int) -> tuple[Array, Array]:
     """Return the 95 % interval (Wilson 1927) of a share that was observed in ``count`` cases."""
     centre = (rate + Z**2 / (2 * count)) / (1 + Z**2 / count)
-    half = Z * np.sqrt(rate * (1 - rate) / count + Z**2 / (4 * count**2)) / (1 + Z**2 / count)
-    return centre - half, centre + half
+    half_width = Z * np.sqrt(rate * (1 - rate) / count + Z**2 / (4 * count**2)) / (1 + Z**2 / count)
+    return centre - half_width, centre + half_width
 
 
 RHOS: tuple[float, ...] = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
@@ -298,7 +297,7 @@ def gaussian_study(
     ids: Sequence[str] | None = None,
     seed: int = 0,
 ) -> Iterator[Progress]:
-    """Compute every estimator of HGR, χ² and mutual information at every ρ, all together.
+    """Compute the estimators of HGR, χ² and mutual information at all ρ together.
 
     Parameters
     ----------
@@ -317,12 +316,12 @@ def gaussian_study(
         Progress with the tables ``values``, whose columns are ``rho``, ``repeat``, ``id``, ``evaluation`` and
         ``value`` (HGR is not squared), and ``exact``, as returned by :func:`exact_curves`.
     """
-    ids = [id for id in studied() if target_of(id)] if ids is None else ids
+    ids = [id for id in continuous_measures() if target_of(id)] if ids is None else ids
     u, v = gaussian_pairs(rhos, n, repeats=repeats, seed=seed)
     key = pd.DataFrame({"rho": np.repeat(rhos, repeats), "repeat": np.tile(np.arange(repeats), len(rhos))})
     exact = exact_curves(np.asarray(rhos))
-    for fraction, doing, values in measures_of_pairs(ids, u, v, key):
-        yield Progress(fraction, doing, {"values": values, "exact": exact})
+    for fraction, message, values in measures_of_pairs(ids, u, v, key):
+        yield Progress(fraction, message, {"values": values, "exact": exact})
 
 
 def means_along_rho(values: pd.DataFrame, *, base: str) -> pd.DataFrame:
@@ -362,11 +361,11 @@ def proxy_study(dataset: Dataset, sensitive: str) -> Iterator[Progress]:
     steps = ranking_steps(dataset, sensitive=sensitive)
     while True:
         try:
-            fraction, doing, known = next(steps)
+            fraction, message, tables = next(steps)
         except StopIteration as end:
             yield Progress(1.0, "done", tables_of_ranking(end.value))
             return
-        yield Progress(fraction, doing, {VALUES: known})
+        yield Progress(fraction, message, {VALUES: tables})
 
 
 def tables_of_ranking(ranking: ProxyRanking) -> dict[str, pd.DataFrame]:
@@ -391,15 +390,15 @@ def _on_paper_patterns(scene: Scene, ids: Sequence[str] | None = None) -> Iterat
 
 
 def _divergences(scene: Scene) -> Iterator[Progress]:
-    return _on_paper_patterns(scene, [id for id in studied() if target_of(id) in ("chi2", "mi")])
+    return _on_paper_patterns(scene, [id for id in continuous_measures() if target_of(id) in ("chi2", "mi")])
 
 
 def _gaussians(scene: Scene) -> Iterator[Progress]:
-    slow = [id for id in studied(quick=False) if target_of(id)]
+    slow = [id for id in continuous_measures(quick=False) if target_of(id)]
     return gaussian_study(n=scene.n, seed=scene.seed, repeats=3, ids=slow)
 
 
-#: Value of `Study.kind` for the study that ranks the features of a data set.
+#: Value of `Study.kind` for a study that ranks the features of a data set.
 PROXIES = "proxies"
 
 KINDS: Mapping[str, Callable[[Scene], Iterator[Progress]]] = {

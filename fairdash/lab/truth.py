@@ -1,8 +1,8 @@
 """Exact dependence of a pattern with noise, by quadrature, and of bivariate normal distributions.
 
 This module also checks the proposition "Mutual Information vs χ²" of the supplement for bivariate normal
-distributions. The proposition states that HGR² ≤ 1 − 2^(−2I). It also states that this bound is at most χ² if
-χ² ≥ t ≈ 0.345, and at least χ² otherwise, because I ≤ log(1 + χ²).
+distributions. The proposition states that HGR² ≤ 1 − 2^(−2I). The proposition also states that, because I ≤
+log(1 + χ²), this bound is at most χ² if χ² ≥ t ≈ 0.345, and at least χ² otherwise.
 
 For a bivariate normal distribution, 1 + χ² = 1/(1 − ρ²), so that I = ½ ln(1 + χ²) nats, and all quantities
 are functions of χ² alone. With I in bits, 2^(−2I) = 1 − ρ². The bound then *equals* HGR² and is below χ² for
@@ -27,14 +27,15 @@ Array = NDArray[np.float64]
 _CELLS = 500
 _POINTS_PER_CELL = 30
 _REACH = 6.0
-#: Distance between grid points of V in standard deviations of the noise, and maximum number of grid points.
+#: `_SPACING`: distance between grid points of V, in standard deviations of the noise. `_MAX_POINTS`: their
+#: maximum number.
 _SPACING = 0.25
 _MAX_POINTS = 1200
-#: Number of points at which f is given; a pattern with forty waves needs this many.
+#: Number of points at which f is given. A pattern with forty waves needs this many.
 _POINTS_OF_F = 2001
 #: A pattern with at most this number of different values counts as discrete.
 _FEW_VALUES = 20
-#: Noise below this share of the range counts as zero, because 500 cells cannot resolve it.
+#: Noise below this share of the range counts as zero, because 500 cells can't resolve it.
 _NO_NOISE = 1 / 150
 
 
@@ -68,12 +69,13 @@ class Truth:
 def truth_of(shape: Pattern, *, noise: float) -> Truth:
     """Return the exact dependence for a pattern with noise of standard deviation `noise`.
 
-    V depends on U only through W = F(U). The distribution of W is divided into cells of equal probability, V
-    is on a regular grid, and Q(w, v) = p(w, v) / √(p(w) p(v)). HGR is the second singular value of Q
-    (Witsenhausen 1975), χ² is the sum of its squares minus 1, and the second singular vectors are f and g.
+    V depends on U only through W = F(U). The distribution of W is divided into cells of equal probability,
+    and V is on a regular grid. Then Q(w, v) = p(w, v) / √(p(w) p(v)). HGR is the second singular value of Q
+    (Witsenhausen 1975), and the second singular vectors are f and g. χ² is the sum of the squares of Q's
+    entries, minus 1.
 
-    Without noise, V equals W, so every function of W has correlation 1 with itself; the function returns the
-    standardised W as f. For a pattern with few values, χ² and mutual information are those of W with itself.
+    Without noise, V equals W, so every function of W has correlation 1 with itself. In this case, f is the
+    standardised W. For a pattern with few values, χ² and mutual information are those of W with itself.
 
     Raises
     ------
@@ -111,20 +113,21 @@ def _best(density: Array, p_v: Array) -> tuple[Array, Array]:
     """Return f at the cells of W and g at the grid points of V, from the second singular pair of Q."""
     root = np.sqrt(p_v)
     q = density / np.maximum(root, 1e-150) / math.sqrt(len(density))
-    # QᵀQ is as large as the grid of V. Its first eigenvector, the constant function, is subtracted.
+    # QᵀQ has the size of the grid of V. Its first eigenvector, the constant function, is removed by
+    # subtraction.
     gram = q.T @ q - np.outer(root, root)
-    # eigh is needed instead of eigvalsh, because f and g need the eigenvector.
+    # f and g need the eigenvector, so eigh is used instead of eigvalsh.
     vector = np.linalg.eigh(gram)[1][:, -1]
     g = vector / np.maximum(root, 1e-150)
     f = density @ g
     size = float(np.sqrt(np.mean((f - f.mean()) ** 2)))
     f = (f - f.mean()) / size if size > 0 else np.zeros(len(f))
-    # The sign of f and g is arbitrary; choose the sign with which f tends to rise with W.
+    # The sign of f and g is arbitrary. It is chosen so that f tends to rise with W.
     return (f, g) if f @ np.arange(len(f)) >= f.sum() * (len(f) - 1) / 2 else (-f, -g)
 
 
 def _of_values(w: Array) -> tuple[float, float]:
-    """Return χ² and mutual information of W with itself, which are finite if W has few values."""
+    """Return χ² and mutual information of W with itself; they are finite if W has few values."""
     counts = np.unique(np.round(w, 9), return_counts=True)[1]
     if len(counts) > _FEW_VALUES:
         return math.inf, math.inf
@@ -134,7 +137,7 @@ def _of_values(w: Array) -> tuple[float, float]:
 
 def exact_curves(rhos: Array) -> pd.DataFrame:
     """Return the columns ``rho``, ``hgr2`` = ρ², ``chi2``, ``mi`` in nats and ``mi_bits``."""
-    rows = [(rho, one.hgr**2, one.chi2, one.mi) for rho in rhos.tolist() for one in [gaussian(rho)]]
+    rows = [(rho, law.hgr**2, law.chi2, law.mi) for rho in rhos.tolist() for law in [gaussian(rho)]]
     frame = pd.DataFrame(rows, columns=["rho", "hgr2", "chi2", "mi"])
     return frame.assign(mi_bits=frame["mi"] / np.log(2))
 
@@ -163,12 +166,12 @@ def hgr2(chi2: Array) -> Array:
 
 
 def upper(chi2: Array, base: str) -> Array:
-    """Return the middle term with I replaced by its bound log(1 + χ²); this term yields the threshold."""
+    """Return the middle term with I replaced by its bound log(1 + χ²); the threshold follows from it."""
     return middle(np.log1p(chi2) / unit_of(base))
 
 
 def printed_threshold() -> float:
-    """Return t by the supplement's formula, (a − 1)/(a + 1) with a = exp(−1/(2 ln 2)), which is negative."""
+    """Return t by the supplement's formula (a − 1)/(a + 1), a = exp(−1/(2 ln 2)); this t is negative."""
     a = math.exp(-1 / (2 * math.log(2)))
     return (a - 1) / (a + 1)
 

@@ -1,1 +1,1 @@
-"""Runs and other jobs: they are executed in separate processes, and each job is stored in a folder."""
+"""Runs and other jobs, which are executed in separate processes and stored in one folder each."""

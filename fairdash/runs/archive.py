@@ -23,7 +23,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairdash.data.source import bounded
+from fairdash.data.source import limit_memory_of_tables
 from fairdash.errors import FairdashError, RunError, StorageError
 from fairdash.runs.confirmations import CONFIRMATIONS, read_confirmations
 from fairdash.runs.schema import MAX_JSON, check_run
@@ -72,7 +72,7 @@ class ImportedRun:
     id
         Id that the run had when it was exported.
     was_here
-        Whether the run already existed on this machine, so that nothing was written.
+        True if the run already existed on this machine. Nothing was written in this case.
     """
 
     run: Run
@@ -100,7 +100,7 @@ def export_run(run: Run) -> bytes:
         raise RunError.of("this run is still in progress", "Wait until it has finished, or stop it.")
     if results_folder is None:
         raise RunError.of("this run has no results to export", "Resume it, or start it again.")
-    # If files are damaged, these two lines raise an error that names them.
+    # If files are damaged, these two lines raise an error with their names.
     run.spec  # noqa: B018
     run.read_result()
     spec = (run.folder / SPEC).read_text(encoding="utf-8")
@@ -145,22 +145,22 @@ def import_run(content: bytes, *, owner: str = LOCAL) -> ImportedRun:
     results_folder = results_folders.pop() if len(results_folders) == 1 else ""
     id, text = _checked(files, owner, results_folder)
     stored_files = {name: files[name] for name in files.keys() - {_ABOUT, SEAL}} | {SPEC: text.encode()}
-    # The first candidate is the id in the archive; the others are derived from the content.
-    other_ids = (sha256(f"{sha256(content)} {owner} {again}".encode())[:12] for again in itertools.count())
-    for place in (Run.home() / each for each in itertools.chain([id], other_ids)):
-        if not place.exists() and _keep(stored_files, place, look=results_folder):
-            return ImportedRun(run=Run(place.name), id=id)
-        if _is_same(place, stored_files):
-            return ImportedRun(run=Run(place.name), id=id, was_here=True)
+    # The first candidate is the id in the archive. The others are derived from the content.
+    other_ids = (sha256(f"{sha256(content)} {owner} {k}".encode())[:12] for k in itertools.count())
+    for run_folder in (Run.home() / other_id for other_id in itertools.chain([id], other_ids)):
+        if not run_folder.exists() and _store_folder(stored_files, run_folder, look=results_folder):
+            return ImportedRun(run=Run(run_folder.name), id=id)
+        if _is_same(run_folder, stored_files):
+            return ImportedRun(run=Run(run_folder.name), id=id, was_here=True)
     raise AssertionError("an id is always free")
 
 
 def _checked(files: Mapping[str, bytes], owner: str, look: str) -> tuple[str, str]:
-    """Check all files of a run; return its id, and its spec.json for this owner."""
+    """Check all files of a run. Return its id, and its spec.json for this owner."""
     try:
-        about = read_json(files[_ABOUT], most_bytes=MAX_JSON)
-        require(isinstance(about, dict) and about.get("fairdash_run") == FORMAT, "it has another format")
-        id = about.get("id")
+        facts = read_json(files[_ABOUT], most_bytes=MAX_JSON)
+        require(isinstance(facts, dict) and facts.get("fairdash_run") == FORMAT, "it has another format")
+        id = facts.get("id")
         require(isinstance(id, str) and _ID.fullmatch(id), "its id is not valid")
         for name in (SPEC, STATUS):
             read_json(files[name], most_bytes=MAX_JSON)
@@ -171,43 +171,43 @@ def _checked(files: Mapping[str, bytes], owner: str, look: str) -> tuple[str, st
             raise RunError.of(
                 "there is no finished run in this file", "Export it again when the run has finished."
             )
-        with bounded():
+        with limit_memory_of_tables():
             check_run(files, spec, status, look=look)
     except RunError:
         raise
     except (ValueError, KeyError, FairdashError) as error:
-        raise _not_one("or comes from a newer version of fairdash") from error
+        raise _not_an_archive("or comes from a newer version of fairdash") from error
     return id, text
 
 
-def _keep(files: Mapping[str, bytes], place: Path, *, look: str) -> bool:
-    """Write the folder of a run completely or not at all; return False if another process has written it."""
-    make_parents(place)
+def _store_folder(files: Mapping[str, bytes], folder: Path, *, look: str) -> bool:
+    """Write the folder of a run completely or not at all. Return False if another process has written it."""
+    make_parents(folder)
     try:
-        with whole_folder(place) as new:
+        with whole_folder(folder) as new:
             for name, content in files.items():
                 write_whole(new / name, content)
             check(new / look)
     except AlteredError as error:
-        raise _not_one("or a part of it is damaged") from error
+        raise _not_an_archive("or a part of it is damaged") from error
     except StorageError:
-        if not place.exists():
+        if not folder.exists():
             raise
         return False
     return True
 
 
-def _is_same(place: Path, files: Mapping[str, bytes]) -> bool:
+def _is_same(folder: Path, files: Mapping[str, bytes]) -> bool:
     """Return whether the existing run has the same plan, owner and results."""
     compared = [name for name in files if name not in (STATUS, NAME, CONFIRMATIONS, *LOG_FILES)]
     try:
-        return all((place / name).read_bytes() == files[name] for name in compared)
+        return all((folder / name).read_bytes() == files[name] for name in compared)
     except OSError:
         return False
 
 
 def _spec_of(text: str, owner: str) -> str:
-    """Return spec.json with this owner; the text is unchanged if the owner is the same."""
+    """Return spec.json with this owner. The text is unchanged if the owner is the same."""
     content = open_sealed_text(text)
     return text if content.get("owner", LOCAL) == owner else sealed_text({**content, "owner": owner})
 
@@ -227,18 +227,18 @@ def _unpacked(content: bytes) -> dict[str, bytes]:
     try:
         files = unpack(content)
     except BundleError as error:
-        raise _not_one(str(error)) from error
+        raise _not_an_archive(str(error)) from error
     if not all(map(_FILE.fullmatch, files)) or not files.keys() >= {_ABOUT, SPEC, STATUS, SEAL}:
-        raise _not_one()
+        raise _not_an_archive()
     if names := changed(hashes_of(files), files[SEAL]):
-        raise _not_one(f"or has changed since ({few(names)})")
+        raise _not_an_archive(f"or has changed since ({few(names)})")
     if _packed(files) != content:
-        raise _not_one("or was repacked")
+        raise _not_an_archive("or was repacked")
     return files
 
 
-def _not_one(more: str = "") -> RunError:
+def _not_an_archive(items: str = "") -> RunError:
     return RunError.of(
-        f"this is not a run written by fairdash{more and ' '}{more}",
+        f"this is not a run written by fairdash{items and ' '}{items}",
         "Import the unchanged file that you downloaded or that fairdash runs export has written.",
     )

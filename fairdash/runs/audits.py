@@ -5,7 +5,7 @@
 <home>/audits/<id>/result/     the result, as :meth:`fairdash.AuditResult.save` writes it
 
 The other files are those of a run; see :mod:`fairdash.runs.store`. The audited table may contain predictions
-of a run for its test rows. Such a table belongs to the owner of the run.
+of a run for its test rows. A table with predictions of a run belongs to the owner of the run.
 """
 
 from __future__ import annotations
@@ -46,11 +46,12 @@ class AuditSpec(JobSpec):
     Parameters
     ----------
     plan
-        Plan of the audit: roles of the columns, primary criterion and thresholds.
+        Plan of the audit, with the roles of the columns, the primary criterion and the thresholds.
     model
-        The audited model; None if a column of prices is audited.
+        The audited model, or None if a column of prices is audited.
     source, created
-        See :class:`fairdash.runs.store.JobSpec`. Only the source's table is used, not its column roles.
+        See :class:`fairdash.runs.store.JobSpec`. The audit uses only the table of the source, and not its
+        column roles.
     """
 
     plan: AuditPlan
@@ -66,7 +67,7 @@ class AuditJob(Job[AuditSpec]):
 
     @property
     def model(self) -> dict[str, Any]:
-        """Model and its options as arguments of :func:`fairdash.audit`; empty for a column of prices.
+        """Model and its options as arguments of :func:`fairdash.audit`, or {} for a column of prices.
 
         A RunError is raised if the file of the model is missing or damaged.
         """
@@ -106,7 +107,7 @@ def create_audit(
 ) -> AuditJob:
     """Create an audit. Its plan is stored before a process can execute it.
 
-    `model` is the content of a model's file; `model` and all later parameters have the same meaning as in
+    `model` is the content of a model's file. `model` and all later parameters have the same meaning as in
     :func:`fairdash.audit`. A StorageError is raised if the file is too large or can't be stored.
     """
     spec, files = AuditSpec(source=source, plan=plan, owner=owner), {}
@@ -122,14 +123,16 @@ def create_audit(
 
 
 def origin_of(source: DatasetSource) -> dict[str, Any]:
-    """Describe where the table of an audit comes from, for the evidence of the audit."""
+    """Describe the origin of an audit's table, for the evidence file (zip) of the audit."""
     if isinstance(source, UploadSource):
         return {"sha256": source.sha256, "reading": to_plain(source.reading)}
     assert isinstance(source, CatalogueSource)
     return {"dataset": source.dataset, "options": dict(source.options)}
 
 
-def keep_priced(run: Run, dataset: Dataset, price: pd.Series, *, title: str, owner: str) -> UploadSource:
+def store_priced_table(
+    run: Run, dataset: Dataset, price: pd.Series, *, title: str, owner: str
+) -> UploadSource:
     """Store a table with prices for an audit, and the recipe with the roles of its columns.
 
     Parameters
@@ -140,7 +143,7 @@ def keep_priced(run: Run, dataset: Dataset, price: pd.Series, *, title: str, own
     dataset
         Data set of the run.
     price
-        Prices of rows of `dataset`; the index has the positions of these rows.
+        Prices of rows of `dataset`. The index contains the positions of these rows.
     title
         Name of the table.
     owner
@@ -156,7 +159,7 @@ def keep_priced(run: Run, dataset: Dataset, price: pd.Series, *, title: str, own
     run.check_data(dataset)
     positions = price.index.to_numpy(dtype=np.intp)
     table = dataset.table().iloc[positions].reset_index(drop=True)
-    name = next(each for each in (PRICE, *(f"{PRICE} {k}" for k in range(2, 99))) if each not in table)
+    name = next(column for column in (PRICE, *(f"{PRICE} {k}" for k in range(2, 99))) if column not in table)
     table[name] = price.to_numpy()
     content = safe_csv(table)
     upload = keep_upload(content, name=f"{title}.csv", owner=owner)

@@ -55,20 +55,20 @@ if TYPE_CHECKING:
 BUNDLE = "bundle.zip"
 TARIFF, GLM, REPAIR = "tariff.csv", "glm.csv", "repair.csv"
 CARD = "model_card.md"
-#: File with the premiums of test rows, computed by each split's tariff at the same λ. It is stored if the
-#: data have an existing price, and is used to assess a cap on changes of this price.
+#: File with the premiums of test rows from each split's tariff, at the same λ. It is stored if the data have
+#: an existing price. It shows the effect of a cap on changes of this price.
 TESTED = "test_premiums.parquet"
 #: Version of the card's format, which increases when the meaning of a key changes.
 _FORMAT = 1
 _TEXTS: Mapping[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 _ABOUT_FIGURES = (
-    "These estimates are not for this fit. They are for models fitted in the same way on the training rows "
-    "of each split, and measured on its test rows."
+    "These estimates do not describe this fit. They describe models that were fitted in the same way to the "
+    "training rows of each split, and measured on its test rows."
 )
 
 
 def model_bundle(model: FairRegressor, card: Mapping[str, Any]) -> bytes:
-    """Return the zip file of a fitted model; the same model and card give the same bytes.
+    """Return the zip file of a fitted model. The same model and card give the same bytes.
 
     Parameters
     ----------
@@ -78,8 +78,8 @@ def model_bundle(model: FairRegressor, card: Mapping[str, Any]) -> bytes:
     set_aside = card["data"]["rows_set_aside_to_stop_early"]
     included = card["data"]["rows_of_the_confirmation_included"]
     confirming = (
-        f"  They include the {included:,} rows set aside to confirm the choice. The results of those rows "
-        "are for models fitted without them."
+        f"  They include the {included:,} rows set aside to confirm the choice. The results on those rows "
+        "describe models that were fitted without them."
         if included
         else ""
     )
@@ -105,7 +105,7 @@ def model_bundle(model: FairRegressor, card: Mapping[str, Any]) -> bytes:
 
 
 def tested_premiums(dataset: Dataset, plan: Sweep, lam: float) -> bytes:
-    """Return the premiums of the test rows of all splits at one λ, as Parquet: split, row and premium."""
+    """Return a Parquet table of split, row and premium, for the test rows of all splits at one λ."""
     import pandas as pd
 
     from fairdash.tariff.plan import tariffs_of_plan
@@ -155,11 +155,11 @@ def card_of(
     model
         Model that was fitted on the rows of `dataset`.
     plan
-        The sweep, which has the settings and the seed.
+        The sweep (models for many weights λ), with the settings and the seed.
     run
         Id of the run that executed the sweep.
     figures
-        Results shown to the user, by name: numbers, texts, or None.
+        Results shown to the user, by name. They are numbers, strings or None.
     """
     return {
         "fairdash_model": _FORMAT,
@@ -219,18 +219,18 @@ def card_of_tariff(
 def card_of_repair(
     table: AuditTable, plan: AuditPlan, figures: pd.DataFrame, *, audit: str, title: str
 ) -> dict[str, Any]:
-    """Describe a repaired price as :func:`card_of` does; `figures` has a row per strength and use of s."""
+    """Describe a repaired price like :func:`card_of`. `figures` has a row per strength and use of s."""
     from fairdash.auditing.models.averages import (
         reach_in_words,
-    )  # This import loads measures that other cards don't need.
+    )  # This import is local, because it loads measures that other cards don't need.
 
     figures_by_use = figures[figures["strength"] == 1].set_index("s at pricing").drop(columns="strength")
     values = {
-        f"{name}, s {way}": float(each)
-        for way, row in figures_by_use.to_dict("index").items()
+        f"{name}, s {use_of_s}": float(each)
+        for use_of_s, row in figures_by_use.to_dict("index").items()
         for name, each in row.items()
     }
-    before = float(figures.loc[figures["strength"] == 0, "dependence"].iloc[0])
+    value_before = float(figures.loc[figures["strength"] == 0, "dependence"].iloc[0])
     features = [name for name in map(str, table.features) if name != table.columns.price]
     return {
         "fairdash_repair": _FORMAT,
@@ -250,7 +250,7 @@ def card_of_repair(
         },
         "figures": {
             "about": "Figures at full strength, on rows to which the repair was not fitted; HGR by splines",
-            "values": {"dependence before": before, **values},
+            "values": {"dependence before": value_before, **values},
         },
         "limits": [reach_in_words(figures), *_TEXTS["limits_of_repair"]],
     }
@@ -267,7 +267,7 @@ def _made_with(*packages: str) -> dict[str, str]:
     return {"fairdash": __version__, **{name: version(name) for name in packages}}
 
 
-def _about_data(dataset: Dataset, plan: Sweep, **more: int) -> dict[str, Any]:
+def _about_data(dataset: Dataset, plan: Sweep, **counts: int) -> dict[str, Any]:
     return {
         "title": dataset.title,
         "description": dataset.description,
@@ -277,15 +277,15 @@ def _about_data(dataset: Dataset, plan: Sweep, **more: int) -> dict[str, Any]:
         "notes": list(dataset.notes),
         "rows": dataset.n_rows,
         "fingerprint": dataset.fingerprint,
-        **more,
+        **counts,
         "rows_of_the_confirmation_included": len(plan.set_aside(dataset)),
     }
 
 
-def _about_figures(plan: Sweep, run: str, figures: Mapping[str, Any], **more: str) -> dict[str, Any]:
+def _about_figures(plan: Sweep, run: str, figures: Mapping[str, Any], **sections: str) -> dict[str, Any]:
     return {
         "about": _ABOUT_FIGURES,
-        **more,
+        **sections,
         "run": run,
         "splits": plan.n_splits,
         "split": plan.split,
@@ -299,17 +299,17 @@ def _text_of(card: Mapping[str, Any]) -> bytes:
 
 def _lines(sentences: Sequence[str], *, first: str) -> str:
     return "\n".join(
-        textwrap.fill(each, 100, initial_indent=first, subsequent_indent=" " * len(first))
-        for each in sentences
+        textwrap.fill(sentence, 100, initial_indent=first, subsequent_indent=" " * len(first))
+        for sentence in sentences
     )
 
 
 def _figures_are_of(lam: float, lams: Sequence[float]) -> str:
-    """Describe which models the results on the page belong to."""
-    trained = sorted({0.0, *lams})
-    if lam in trained:
+    """State which models the results on the page describe."""
+    trained_lams = sorted({0.0, *lams})
+    if lam in trained_lams:
         return f"models trained at lambda = {lam:g}"
-    for low, high in itertools.pairwise(trained):
+    for low, high in itertools.pairwise(trained_lams):
         if low < lam < high:
             return (
                 f"a mixture of the models trained at lambda = {low:g} and {high:g}; this fit was trained at "

@@ -1,4 +1,4 @@
-"""Comparisons of two points of a run, with the names that the command line uses."""
+"""Comparisons of two points of a run (a method at a weight λ), with the names that the command line uses."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def parse_comparison(
     measure: str | None = None,
     sensitive: str | None = None,
 ) -> Comparison:
-    """Create a comparison of point B of a run with point A from their names.
+    """Create a comparison of point B of a run with point A, given their names.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
-"""Record of each use of a run's holdout rows, and of the result of each use.
+"""Record of each use of a run's holdout rows, with the result.
 
 <run>/confirmations.json   uses ("openings") of the holdout rows, and a hash (:mod:`fairdash.storage.bundle`)
 
-Each opening is also recorded in the log of the run. If the file has fewer openings than the log, it has been
-deleted or replaced by an earlier version, and is rejected.
+Each use (“opening”) of the holdout rows is also recorded in the log of the run. If the file has fewer
+openings than the log, it is rejected, because it has been deleted or replaced by an earlier version.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fairdash.utils.records import from_plain, to_plain
 
 CONFIRMATIONS = "confirmations.json"
 _LOCK = "confirmations.lock"
-#: Event in the run's log: the rows set aside were used.
+#: Event in the run's log for a use of the holdout rows.
 OPENED = "opened the rows set aside"
 
 
@@ -29,32 +29,32 @@ def read_confirmations(run: Run) -> tuple[Confirmation, ...]:
     Raises
     ------
     RunError
-        The file has been changed, or records fewer openings than the log.
+        The file has been changed, or records fewer uses (“openings”) than the log.
     """
     try:
         content = read_sealed(run.folder / CONFIRMATIONS)
-        confirmations = tuple(from_plain(Confirmation, each) for each in content["openings"])
+        confirmations = tuple(from_plain(Confirmation, record) for record in content["openings"])
     except FileNotFoundError:
         confirmations = ()
     except (OSError, ValueError, KeyError, TypeError, RecursionError, FairdashError) as error:
-        raise _not_believed() from error
+        raise _inconsistent_record() from error
     if sum(event.what == OPENED for event in read(run.folder).events) > len(confirmations):
-        raise _not_believed()
+        raise _inconsistent_record()
     return confirmations
 
 
 def confirm_run(
     run: Run, *, method: str, lam: float, objective: str | None = None, owner: str
 ) -> Confirmation:
-    """Confirm a selected point on a run's holdout rows, and store the result.
+    """Confirm a selected point (a method at a weight λ) on a run's holdout rows, and store the result.
 
-    If the same point has already been confirmed, the stored result is returned. The parameters are those of
+    If this point has already been confirmed, the stored result is returned. The parameters are those of
     :func:`fairdash.evaluation.confirmation.confirm_point`. By default, the objective of the training is used.
 
     Raises
     ------
     RunError
-        The run is not finished, has no holdout rows, or its stored openings have been changed.
+        The run is not finished, has no holdout rows, or the record of their uses has been changed.
     OptionError
         The run has no models for this point, or one of them diverged.
     StorageError
@@ -64,26 +64,26 @@ def confirm_run(
         raise RunError.of(
             "This run is not finished", "Wait until it has finished. A preview can't confirm a choice."
         )
-    plan, aside = run.spec.plan, run.read_result().set_aside
-    if aside is None:
+    plan, holdout = run.spec.plan, run.read_result().set_aside
+    if holdout is None:
         raise RunError.of(
             "This run has set no rows aside to confirm a choice",
             "Train again and set a share of the rows aside.",
         )
-    # The lock ensures that two simultaneous requests are recorded as two openings.
+    # The lock ensures that two simultaneous requests are recorded as two uses of the holdout rows.
     with FileLock(run.folder / _LOCK, is_singleton=False):
-        before = read_confirmations(run)
+        earlier_confirmations = read_confirmations(run)
         confirmation = confirm_point(
-            aside,
+            holdout,
             method=method,
             lam=lam,
             objective=plan.objective if objective is None else objective,
-            before=before,
+            before=earlier_confirmations,
             loss=plan.settings.loss_function,
             random_state=plan.random_state,
         )
-        if confirmation not in before:
-            record = {"openings": [to_plain(each) for each in (*before, confirmation)]}
+        if confirmation not in earlier_confirmations:
+            record = {"openings": [to_plain(opening) for opening in (*earlier_confirmations, confirmation)]}
             write_sealed(run.folder / CONFIRMATIONS, record)
             note(
                 run.folder,
@@ -97,7 +97,7 @@ def confirm_run(
     return confirmation
 
 
-def _not_believed() -> RunError:
+def _inconsistent_record() -> RunError:
     return RunError.of(
         "The stored results of the rows set aside have been changed",
         "These rows can no longer confirm a choice. The other figures of the run are valid.",

@@ -1,14 +1,14 @@
 """Deletion of users' files and runs with all derived data, on request or after a retention period.
 
 Runs contain the target and the sensitive columns of every row, models contain the levels of text columns, and
-searches and studies contain results computed from the data. All of these are deleted together with the file.
-If several users have stored the same file, a user deletes only their own copy and results.
+searches and studies contain results computed from the data. All of these jobs are deleted together with the
+file. If several users have stored the same file, a user deletes only their own copy and results.
 
 <home>/uploads/<sha256>[.<owner>].deleting   exists during a deletion, so that an interrupted deletion is
                                              completed
 <home>/deleted   rewritten after each deletion, and checked by processes with tables in memory
 
-Long-running processes delete files after their retention period, even if nobody opens a page.
+Background processes delete files after their retention period, even if nobody opens a page.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from filelock import FileLock, Timeout
 
 from fairdash.data import uploads
 from fairdash.data.source import sources_folder
-from fairdash.data.uploads import check_sha256, delete_upload, forget_tables, holders_of
+from fairdash.data.uploads import check_sha256, clear_cached_tables, delete_upload, owners_of
 from fairdash.errors import FairdashError, Problem, StorageError
 from fairdash.jobs import queue
 from fairdash.jobs.cancellation import LOCK, end_process, is_at_work
@@ -75,11 +75,11 @@ class DerivedFiles:
 
     @property
     def n_at_work(self) -> int:
-        """Number of these jobs on which a process is working."""
+        """Number of the jobs on which a process is working."""
         return sum(is_at_work(folder) for folder in self.folders)
 
 
-def made_from(digest: str, *, owner: str = LOCAL) -> DerivedFiles:
+def derived_from_file(digest: str, *, owner: str = LOCAL) -> DerivedFiles:
     """Find everything that an owner has derived from a file, including damaged items that contain its hash.
 
     Work that other users have derived from the same file belongs to these users. Studies belong to all users
@@ -92,15 +92,17 @@ def made_from(digest: str, *, owner: str = LOCAL) -> DerivedFiles:
     """
     check_sha256(digest)
     jobs: dict[type[Job[Any]], tuple[Path, ...]] = {
-        kind: tuple(each for each in _naming(digest, kind) if _owner_in(each / SPEC) in (owner, None))
+        kind: tuple(
+            folder for folder in _jobs_naming(digest, kind) if _owner_in(folder / SPEC) in (owner, None)
+        )
         for kind in (Run, ModelJob, SearchJob, AuditJob, RepairJob)
     }
-    jobs[StudyJob] = () if holders_of(digest) - {owner} else tuple(_naming(digest, StudyJob))
+    jobs[StudyJob] = () if owners_of(digest) - {owner} else tuple(_jobs_naming(digest, StudyJob))
     sources = tuple(_sources_naming(digest, owner))
     return DerivedFiles(jobs=jobs, sources=sources, tables=tuple(_tables_in(sources, digest, owner)))
 
 
-def delete_made_from(digest: str, *, owner: str = LOCAL) -> None:
+def delete_file_and_derived(digest: str, *, owner: str = LOCAL) -> None:
     """Stop active jobs, and delete a file of an owner and everything derived from it.
 
     Raises
@@ -114,11 +116,11 @@ def delete_made_from(digest: str, *, owner: str = LOCAL) -> None:
     with _deleting(mark.parent):
         # The file is deleted first, so that no process can read it any more.
         delete_upload(digest, owner=owner)
-        _delete_made(made_from(digest, owner=owner))
+        _delete_derived(derived_from_file(digest, owner=owner))
         mark.unlink(missing_ok=True)
 
 
-def made_in(*runs: Run) -> DerivedFiles:
+def derived_from_runs(*runs: Run) -> DerivedFiles:
     """Return everything that is deleted together with runs.
 
     These are the folders of the runs, models that were refitted from them, and tables and audits of their
@@ -128,27 +130,28 @@ def made_in(*runs: Run) -> DerivedFiles:
     sources: list[Path] = []
     tables: list[tuple[str, str]] = []
     for run in runs:
-        # The id as spec.json contains it: this text finds models even if their files are damaged.
+        # The id in the form in which spec.json contains it. With this string, models are found even if their
+        # files are damaged.
         owner, quoted_id = _owner_in(run.folder / SPEC) or LOCAL, json.dumps(run.id)
         recipes = list(_sources_naming(quoted_id, owner))
         jobs[Run] += (run.folder,)
         for kind, words in ((ModelJob, f'"run": {quoted_id}'), (AuditJob, quoted_id), (RepairJob, quoted_id)):
-            jobs[kind] += tuple(_naming(words, kind))
+            jobs[kind] += tuple(_jobs_naming(words, kind))
         sources += recipes
         tables += _tables_in(recipes, run.id, owner)
     return DerivedFiles(jobs=jobs, sources=tuple(sources), tables=tuple(tables))
 
 
-def what_goes(made: DerivedFiles) -> str:
-    """Return sentences that state what is deleted together with runs."""
+def deletion_in_words(made: DerivedFiles) -> str:
+    """Return sentences on what is deleted together with runs."""
     n_runs, n_models = len(made.jobs[Run]), len(made.jobs[ModelJob])
-    what = "this run" if n_runs == 1 else counted(n_runs, "run")
+    subject = "this run" if n_runs == 1 else counted(n_runs, "run")
     models = f" and {counted(n_models, 'model')} made from {'it' if n_runs == 1 else 'them'}"
     models = models if n_models else ""
     models += " and the audits of their prices" if made.jobs[AuditJob] or made.tables else ""
     stopped = f" Running work ({made.n_at_work}) is stopped first." if made.n_at_work else ""
     return (
-        f"This deletes {what}{models} from this machine.{stopped} "
+        f"This deletes {subject}{models} from this machine.{stopped} "
         "It can't be undone. The data and your downloads are kept."
     )
 
@@ -164,13 +167,13 @@ def delete_run(run: Run) -> None:
     """
     with _deleting(run.folder):
         # The models are deleted first, because they are found by the id of the run.
-        derived = made_in(run)
-        _delete_made(replace(derived, jobs={**derived.jobs, Run: ()}))
-        _delete_made(DerivedFiles(jobs={Run: derived.jobs[Run]}))
+        derived = derived_from_runs(run)
+        _delete_derived(replace(derived, jobs={**derived.jobs, Run: ()}))
+        _delete_derived(DerivedFiles(jobs={Run: derived.jobs[Run]}))
 
 
 @contextmanager
-def _deleting(place: Path) -> Iterator[None]:
+def _deleting(folder: Path) -> Iterator[None]:
     """Convert an OSError to a StorageError, and finally notify other processes of the deletion."""
     try:
         yield
@@ -179,14 +182,14 @@ def _deleting(place: Path) -> Iterator[None]:
     except OSError as error:
         raise StorageError.of(
             f"not everything can be deleted ({error.strerror})",
-            f"Make {error.filename or place} writable, then delete it once more.",
+            f"Make {error.filename or folder} writable, then delete it again.",
         ) from error
     finally:
-        write_whole(_last(), secrets.token_bytes(8))
+        write_whole(_last_mark(), secrets.token_bytes(8))
 
 
-def _delete_made(made: DerivedFiles) -> None:
-    """Delete all derived data and their queue entries; raise a StorageError if a process does not stop."""
+def _delete_derived(made: DerivedFiles) -> None:
+    """Delete all derived data and their queue entries. Raise a StorageError if a process does not stop."""
     queue_entries = [f"{folder.name}{part}" for folder in made.folders for part in ("", f"-{FIRST}")]
     # If the disk is full, the queue can't be changed until the deletion has freed space.
     with suppress(StorageError):
@@ -196,7 +199,7 @@ def _delete_made(made: DerivedFiles) -> None:
         delete_upload(digest, owner=owner)
     for source in made.sources:
         source.unlink(missing_ok=True)
-    queue.forget(queue_entries)
+    queue.delete_jobs(queue_entries)
     if problems:
         raise StorageError(*problems)
 
@@ -218,30 +221,30 @@ def delete_expired(*, now: datetime | None = None) -> int:
         if mark.suffix == _MARK:
             digest, _, owner = mark.stem.partition(".")
             owner = owner or LOCAL
-            if owner in holders_of(digest):
-                # The owner has uploaded the file again, so it must not be deleted.
+            if owner in owners_of(digest):
+                # The owner has uploaded the file again in the meantime, so it must not be deleted.
                 mark.unlink(missing_ok=True)
             else:
-                delete_made_from(digest, owner=owner)
+                delete_file_and_derived(digest, owner=owner)
     delete_unfinished(now=time.time() if now is None else now.timestamp())
-    return uploads.delete_expired(now=now, delete=delete_made_from)
+    return uploads.delete_expired(now=now, delete=delete_file_and_derived)
 
 
 def last_deletion() -> bytes:
     """Return a value that changes whenever a process deletes something in the data folder."""
     try:
-        return _last().read_bytes()
+        return _last_mark().read_bytes()
     except OSError:
         return b""
 
 
-class _Seen:
+class _LastSeen:
     """Value of :func:`last_deletion` that this process has last seen."""
 
     deletion: bytes | None = None
 
 
-def enforce() -> int:
+def process_deletions() -> int:
     """Delete expired files with everything derived from them, and return the number of expired files.
 
     This function also removes cached tables from memory if another process has deleted something. If several
@@ -258,60 +261,60 @@ def enforce() -> int:
         pass
     except (StorageError, OSError) as error:
         log.error("expired files can't be deleted; the next attempt follows: %s", error)
-    if _Seen.deletion not in (None, last_deletion()):
-        forget_tables()
-    _Seen.deletion = last_deletion()
+    if _LastSeen.deletion not in (None, last_deletion()):
+        clear_cached_tables()
+    _LastSeen.deletion = last_deletion()
     return n_over
 
 
-def keep_enforcing(
+def start_deletion_thread(
     *, seconds: float = SECONDS_BETWEEN, then: Callable[[], object] = lambda: None
 ) -> Callable[[], None]:
-    """Call :func:`enforce` immediately, then at regular intervals, in a thread of this process.
+    """Call :func:`process_deletions` immediately, then at regular intervals, in a thread of this process.
 
     Parameters
     ----------
     seconds
         Interval in seconds.
     then
-        Function that is called after each call of :func:`enforce`.
+        Function that is called after each call of :func:`process_deletions`.
 
     Returns
     -------
     callable
         Function that ends the thread.
     """
-    ended = threading.Event()
+    stop_event = threading.Event()
 
     def work() -> None:
         while True:
             try:
-                enforce()
+                process_deletions()
                 then()
             except Exception:
                 # An unexpected error is logged, so that the thread does not end.
                 log.exception("expired files can't be deleted")
-            if ended.wait(seconds):
+            if stop_event.wait(seconds):
                 return
 
     threading.Thread(target=work, daemon=True, name="fairdash terms").start()
-    return ended.set
+    return stop_event.set
 
 
 def _mark(digest: str, owner: str) -> Path:
     return data_folder("uploads") / f"{digest}{'' if owner == LOCAL else f'.{owner}'}{_MARK}"
 
 
-def _last() -> Path:
+def _last_mark() -> Path:
     return data_folder("deleted")
 
 
-def _naming(words: str, kind: type[Job[Any]]) -> Iterator[Path]:
-    return (each for each in inside(kind.home()) if _names(each / SPEC, words))
+def _jobs_naming(words: str, kind: type[Job[Any]]) -> Iterator[Path]:
+    return (folder for folder in inside(kind.home()) if _names(folder / SPEC, words))
 
 
 def _sources_naming(words: str, owner: str) -> Iterator[Path]:
-    return (each for each in inside(sources_folder(owner)) if _names(each, words))
+    return (folder for folder in inside(sources_folder(owner)) if _names(folder, words))
 
 
 def _names(path: Path, words: str) -> bool:
@@ -330,7 +333,7 @@ def _tables_in(sources: Iterable[Path], origin: str, owner: str) -> Iterator[tup
             if origin in recipe.get("made_from", ()):
                 yield check_sha256(recipe["sha256"]), owner
         except (OSError, ValueError, AttributeError, KeyError, RecursionError):
-            # A damaged recipe names no table, and is itself deleted.
+            # A damaged recipe names no table, and is deleted itself.
             continue
 
 
@@ -343,17 +346,17 @@ def _owner_in(spec: Path) -> str | None:
 
 
 def _delete(folder: Path) -> Iterator[Problem]:
-    """Stop the process of a job and delete its folder; yield a problem if the process does not stop."""
+    """Stop the process of a job and delete its folder. Yield a problem if the process does not stop."""
     if not end_process(folder):
         yield Problem(
             what=f"a process is still running in {folder}",
-            hint="End it, or restart the machine, then delete it once more.",
+            hint="End it, or restart the machine, then delete it again.",
         )
         return
     deleted_last = [folder / name for name in (SPEC, LOCK)]
     for path in inside(folder):
-        # The specification is deleted last: after an interruption, it still states from which file the job
-        # was derived.
+        # The specification is deleted last, because it must still name the job's source file after an
+        # interruption.
         if path.is_dir():
             shutil.rmtree(path)
         elif path not in deleted_last:

@@ -38,10 +38,10 @@ def start_run(
     first_share: float = 1.0,
     owner: str = LOCAL,
 ) -> Run:
-    """Queue a plan; its preview is the smaller sweep `first` on the share `first_share` of the rows.
+    """Queue a plan. Its preview is the smaller sweep `first` on the share `first_share` of the rows.
 
-    If a run of the owner with the same plan and data is already in progress, this run is returned, so that
-    simultaneous requests share a run. The id of the run is a hash of the owner, the plan and the data.
+    If the owner already has a run with the same plan and data in progress, this run is returned. Simultaneous
+    requests thus share one run. The id of the run is a hash of the owner, the plan and the data.
     """
     spec = RunSpec(
         source=source,
@@ -52,8 +52,8 @@ def start_run(
         defaults=current_defaults(),
     )
     request = json.dumps(to_plain(spec) | {"created": None}, sort_keys=True)
-    for again in itertools.count():
-        id = sha256(f"{request}\n{again}".encode())[:12]
+    for attempt in itertools.count():
+        id = sha256(f"{request}\n{attempt}".encode())[:12]
         try:
             run = Run.create(spec, id=id)
             if not run.status.is_over and not run.is_cancelled():
@@ -78,14 +78,14 @@ def start_search(source: DatasetSource, plan: SettingsSearch | LamSearch, *, own
     return enqueue(create_search(source, plan, owner=owner))
 
 
-def start_model(source: DatasetSource, plan: Sweep, **asked: Any) -> ModelJob:
+def start_model(source: DatasetSource, plan: Sweep, **options: Any) -> ModelJob:
     """Queue a refit of a model on all rows, with parameters of :class:`fairdash.runs.models.ModelSpec`."""
-    return enqueue(create_model(source, plan, **asked))
+    return enqueue(create_model(source, plan, **options))
 
 
-def start_audit(source: DatasetSource, plan: AuditPlan, **asked: Any) -> AuditJob:
+def start_audit(source: DatasetSource, plan: AuditPlan, **options: Any) -> AuditJob:
     """Queue the audit of a price, with the parameters of :func:`fairdash.runs.audits.create_audit`."""
-    return enqueue(create_audit(source, plan, **asked))
+    return enqueue(create_audit(source, plan, **options))
 
 
 def start_repair(audit: AuditJob, sensitive: str) -> RepairJob:
@@ -104,17 +104,17 @@ def start_study(study: Study) -> StudyJob:
     job = create_study(study)
     state = job.status.state
     if state in (CANCELLED, FAILED):
-        # The file of the specification may be damaged, so it is written again.
+        # The file of the specification is written again, because it may be damaged.
         write_whole(job.folder / SPEC, spec_text(study).encode())
         resume(job)
         return job
-    # If the process has not yet noticed the request to stop, it continues.
+    # A process that has not yet noticed the request to stop continues.
     withdraw_stop(job.folder)
     return enqueue(job) if state == QUEUED else job
 
 
 def _facts_of(source: DatasetSource) -> dict[str, Any]:
-    """Return the hash or title of the data, and the columns by role, for a line of the log."""
+    """Return the hash or title of the data and the columns by role, for a line of the log."""
     roles = getattr(source, "roles", None)
     data = f"sha256 {source.sha256}" if isinstance(source, UploadSource) else source.title
     columns = {} if roles is None else {part: value for part, value in vars(roles).items() if value}
@@ -123,7 +123,7 @@ def _facts_of(source: DatasetSource) -> dict[str, Any]:
 
 SomeJob = TypeVar("SomeJob", bound=Job[Any])
 
-#: Seconds for which a process may still hold the lock of a job after it has recorded the end of the job.
+#: Maximum number of seconds for which a process keeps the lock of a job after it has recorded the job's end.
 SECONDS_TO_LEAVE = 5.0
 
 
@@ -133,33 +133,33 @@ def enqueue(job: SomeJob, *, again: bool = False) -> SomeJob:
     Parameters
     ----------
     again
-        Whether to queue the job even if the queue states that a process is executing it, because the caller
-        knows that no process is.
+        True to queue the job even if it is recorded as running in the queue. The caller must know that no
+        process runs it.
     """
-    spec, place = job.spec, f"{job.folder_name}/{job.id}"
+    spec, path = job.spec, f"{job.folder_name}/{job.id}"
     preview_id = (
         job.preview_id
         if isinstance(job, Run) and spec.first is not None and not job.available_result
         else None
     )
-    queue.submit(place, queue_name=job.queue_name, owner=spec.owner, again=again)
+    queue.submit(path, queue_name=job.queue_name, owner=spec.owner, again=again)
     if preview_id is not None:
-        queue.submit(place, queue_name=queue.QUICK, owner=spec.owner, part=FIRST, id=preview_id, again=again)
-    # Only the process of the preview is started here, and it starts the run. Two processes that start at the
-    # same time would compete for the cores.
+        queue.submit(path, queue_name=queue.QUICK, owner=spec.owner, part=FIRST, id=preview_id, again=again)
+    # Only the process of the preview is started here. It starts the process of the run later, because two
+    # processes that start at the same time would compete for the cores.
     queue.ensure_worker(job.queue_name if preview_id is None else queue.QUICK)
     return job
 
 
 def cancel(job: Job[Any]) -> None:
-    """Request that a job stops before its next step; the job's process checks several times per second."""
+    """Request that a job stops before its next step. The job's process checks several times per second."""
     request_stop(job.folder)
     note(job.folder, "asked to stop", who=job.owner)
     queue.cancel(job.workflow_ids)
 
 
 def resume(job: Job[Any]) -> None:
-    """Resume a stopped or failed job; its finished steps are not repeated."""
+    """Resume a stopped or failed job. Its finished steps are not repeated."""
     status = job.stored_status()
     if status.state == DONE:
         return

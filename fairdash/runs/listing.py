@@ -50,7 +50,7 @@ def finished_audits(*, owner: str | None = LOCAL) -> list[AuditJob]:
     return [audit for audit in audits if (over := audit.status_if_over) is not None and over.state == DONE]
 
 
-def kept_answers(*, owner: str | None = LOCAL, first: AuditJob | None = None) -> dict[str, str]:
+def stored_answers(*, owner: str | None = LOCAL, first: AuditJob | None = None) -> dict[str, str]:
     """Return the governance answers of the audit `first` or, if it has none, of the newest audit.
 
     Raises
@@ -58,17 +58,17 @@ def kept_answers(*, owner: str | None = LOCAL, first: AuditJob | None = None) ->
     StorageError
         The answers can't be read.
     """
-    for each in (*([] if first is None else [first]), *finished_audits(owner=owner)):
-        if (each.folder / FILE).exists():
-            return read_governance(each.folder / FILE)
+    for audit in (*([] if first is None else [first]), *finished_audits(owner=owner)):
+        if (audit.folder / FILE).exists():
+            return read_governance(audit.folder / FILE)
     return {}
 
 
 def jobs_of(kind: type[SomeJob], *, owner: str | None) -> Iterator[SomeJob]:
-    """Yield the stored jobs of one kind: those of an owner, or of all owners if `owner` is None."""
-    for each in inside(data_folder(kind.folder_name)):
+    """Yield the stored jobs of one kind that belong to an owner, or to any owner if `owner` is None."""
+    for folder in inside(data_folder(kind.folder_name)):
         try:
-            job = kind(each.name, owner=owner)
+            job = kind(folder.name, owner=owner)
         except RunError:
             # The folder contains no job, or the job of another owner.
             continue
@@ -79,7 +79,7 @@ def newest(kind: type[SomeJob], is_it: Callable[[Any], bool], *, owner: str) -> 
     """Return the owner's newest job of one kind whose specification meets a condition, or None."""
     candidates = []
     for job in jobs_of(kind, owner=owner):
-        # A damaged job does not meet the condition.
+        # A damaged job does not meet any condition.
         with suppress(RunError):
             if is_it(job.spec):
                 candidates.append((job.spec.created, job.id, job))

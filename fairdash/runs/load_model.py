@@ -2,8 +2,8 @@
 
     python load_model.py table.csv
 
-The script needs fairdash; README.txt states the version and the source. It writes predictions.csv with one
-number per row, in the order of the table. In your own program, call
+The script needs fairdash. README.txt states the version and where to get it. It writes predictions.csv with
+one number per row, in the order of the table. In your own program, call
 fairdash.FairRegressor.load(file).predict(table).
 """
 

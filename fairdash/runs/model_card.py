@@ -1,5 +1,6 @@
-"""Model card in words, under the headings of Mitchell et al. (2019, “Model cards for model reporting”, FAT*):
-fairdash fills in the parts that it knows, and marks the parts that only the owner of the model can write."""
+"""Model card as a text with the headings of Mitchell et al. (2019, “Model cards for model reporting”, FAT*).
+fairdash fills in the parts that it knows, and marks the parts that only the owner of the model can write.
+"""
 
 from __future__ import annotations
 
@@ -35,10 +36,10 @@ def model_card(card: Mapping[str, Any]) -> str:
         Card of a model (see :func:`fairdash.runs.bundle.card_of`), a tariff or a repaired price. Its
         ``governance`` contains the available answers to :data:`fairdash.auditing.filing.document.FIELDS`.
     """
-    known, answers = _known(card), card.get("governance", {})
+    sections, answers = _known(card), card.get("governance", {})
     lines = [f"# Model card: {escaped(card['data']['title'])}", ""]
     for heading, fields in HEADINGS.items():
-        lines += [f"## {heading}", "", *known[heading]]
+        lines += [f"## {heading}", "", *sections[heading]]
         for field in fields:
             text = answers.get(field)
             lines.append(f"- **Yours to write:** {FIELDS[field]}" if text is None else f"- {escaped(text)}")
@@ -52,7 +53,7 @@ def escaped(text: object) -> str:
 
 
 def _known(card: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Map from headings to the content that fairdash knows."""
+    """Map from headings to the parts of the card that fairdash fills in."""
     model = card.get("model") or card.get("tariff") or card["repair"]
     data, figures, roles = card["data"], card["figures"], card["data"]["roles"]
     kind = model.get("method_title", "Fair tariff: an additive model with a table of relativities")
@@ -90,6 +91,6 @@ def _listed(texts: list[Any]) -> list[str]:
 
 
 def _lines(texts: list[Any]) -> Iterator[str]:
-    for each in texts:
-        text = escaped(each)
+    for paragraph in texts:
+        text = escaped(paragraph)
         yield f"- {text if text.endswith('.') else text + '.'}"

@@ -30,7 +30,7 @@ from fairdash.runs.bundle import (
     tariff_files,
     tested_premiums,
 )
-from fairdash.runs.listing import kept_answers, newest
+from fairdash.runs.listing import newest, stored_answers
 from fairdash.runs.result import check_data
 from fairdash.runs.store import RESULT, Job, JobSpec
 from fairdash.storage import LOCAL
@@ -62,8 +62,8 @@ class ModelSpec(JobSpec):
     point
         Method and weight λ ≥ 0. The weight λ may be between two weights of the plan.
     figures
-        Results of this model that were shown to the user, by name: numbers, texts, or None. The model card
-        states these results as estimates from the splits. Numbers that are not finite become None.
+        Results of this model that were shown to the user, by name. They are numbers, strings or None. The
+        model card states these results as estimates from the splits. Numbers that are not finite become None.
     source, created
         Same meaning as in :class:`fairdash.runs.store.JobSpec`.
     """
@@ -87,8 +87,8 @@ def refit(
 ) -> FairRegressor:
     """Fit the model of `spec` to all rows.
 
-    If the plan uses early stopping, some rows are not used for the fit and determine when it stops: the share
-    of validation rows in the plan, or a tenth.
+    If the plan uses early stopping, some rows are not used for the fit and determine when it stops. Their
+    share is the share of validation rows in the plan, or a tenth.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def refit(
 
 
 def refit_tariff(dataset: Dataset, spec: ModelSpec) -> tuple[FairTariff, list[str]]:
-    """Fit the tariff of `spec` to all rows; return the tariff and notes on the fit.
+    """Fit the tariff of `spec` to all rows. Return the tariff and notes on the fit.
 
     Raises
     ------
@@ -155,7 +155,7 @@ def refit_tariff(dataset: Dataset, spec: ModelSpec) -> tuple[FairTariff, list[st
     from fairdash.tariff.fit import FitOptions
     from fairdash.tariff.model import FairTariff
     from fairdash.tariff.path import choose_alpha
-    from fairdash.training.splits import folds
+    from fairdash.training.splits import fold_rows
 
     plan, settings = spec.plan, spec.plan.settings
     features = clean_features(dataset.features)
@@ -164,7 +164,9 @@ def refit_tariff(dataset: Dataset, spec: ModelSpec) -> tuple[FairTariff, list[st
         features.set_axis([str(name) for name in features.columns], axis=1),
         dataset.target.to_numpy(dtype=float),
         None if dataset.weight is None else dataset.weight.to_numpy(dtype=float),
-        folds(np.arange(dataset.n_rows), n_folds=5, random_state=plan.random_state, groups=dataset.groups)[0],
+        fold_rows(
+            np.arange(dataset.n_rows), n_folds=5, random_state=plan.random_state, groups=dataset.groups
+        )[0],
         options=FitOptions(loss=settings.loss_function, balance=settings.balance),
         terms=TermOptions(),
         random_state=plan.random_state,
@@ -174,7 +176,8 @@ def refit_tariff(dataset: Dataset, spec: ModelSpec) -> tuple[FairTariff, list[st
         tweedie_power=settings.tweedie_power,
         lam=spec.point.lam,
         alpha=alpha,
-        # The tariffs of the run use the same value, and the page shows their results with this tariff.
+        # The tariffs of the run use the same value. The page shows their results as estimates for this
+        # tariff.
         smooth=0.0,
         objective=plan.objective,
         balance=settings.balance,
@@ -188,7 +191,7 @@ def refit_tariff(dataset: Dataset, spec: ModelSpec) -> tuple[FairTariff, list[st
             sensitive_features=dataset.sensitive,
             sample_weight=dataset.weight,
         )
-    return model, [str(each.message) for each in caught]
+    return model, [str(warning.message) for warning in caught]
 
 
 class ModelJob(Job[ModelSpec]):
@@ -199,7 +202,7 @@ class ModelJob(Job[ModelSpec]):
     spec_kind: ClassVar[type] = ModelSpec
 
     def files(self, *, progress: Progress) -> Mapping[str, bytes]:
-        """Fit the model to all rows; return the zip file and, for a tariff, its tables, by name.
+        """Fit the model to all rows. Return the zip file and, for a tariff, its tables, by name.
 
         The errors are those of :func:`refit`.
         """
@@ -207,17 +210,17 @@ class ModelJob(Job[ModelSpec]):
         dataset, run = spec.load(), self.folder.parents[1] / "runs" / spec.run
         check_data(run / RESULT, dataset)
         log = [vars(event) for event in read(run).events]
-        more = {"log": log, "governance": kept_answers(owner=spec.owner)}
+        extra_files = {"log": log, "governance": stored_answers(owner=spec.owner)}
         if spec.point.method == FAIR_TARIFF:
             tariff, notes = refit_tariff(dataset, spec)
             card = card_of_tariff(tariff, dataset, spec.plan, run=spec.run, figures=spec.figures, notes=notes)
-            files = tariff_files(tariff, {**card, **more})
+            files = tariff_files(tariff, {**card, **extra_files})
             if dataset.prediction is not None:
                 files[TESTED] = tested_premiums(dataset, spec.plan, spec.point.lam)
             return files
         model = refit(dataset, spec, on_step=lambda share: progress("training on all rows", share))
         card = card_of(model, dataset, spec.plan, run=spec.run, figures=spec.figures)
-        return {BUNDLE: model_bundle(model, {**card, **more})}
+        return {BUNDLE: model_bundle(model, {**card, **extra_files})}
 
     def tariffs(self) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Read the relativities at λ = 0 and at the selected λ; raise a RunError if they can't be read."""
@@ -247,9 +250,9 @@ class ModelJob(Job[ModelSpec]):
         return self.read_file(BUNDLE)
 
 
-def create_model(source: DatasetSource, plan: Sweep, *, method: str, lam: float, **asked: Any) -> ModelJob:
+def create_model(source: DatasetSource, plan: Sweep, *, method: str, lam: float, **options: Any) -> ModelJob:
     """Create a job that refits a model, with the parameters of :class:`ModelSpec`."""
-    return ModelJob.create(ModelSpec(source=source, plan=plan, point=ModelKey(method, lam), **asked))
+    return ModelJob.create(ModelSpec(source=source, plan=plan, point=ModelKey(method, lam), **options))
 
 
 def find_model(*, run: str, method: str, lam: float, owner: str = LOCAL) -> ModelJob | None:

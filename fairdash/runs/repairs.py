@@ -17,7 +17,7 @@ import pandas as pd
 
 from fairdash.runs.audits import AuditJob, AuditSpec
 from fairdash.runs.bundle import BUNDLE, REPAIR, card_of_repair, repair_files
-from fairdash.runs.listing import kept_answers, newest
+from fairdash.runs.listing import newest, stored_answers
 from fairdash.runs.store import Job
 from fairdash.storage import LOCAL
 
@@ -50,23 +50,23 @@ class RepairJob(Job[RepairSpec]):
     spec_kind: ClassVar[type] = RepairSpec
 
     def files(self, *, progress: Progress) -> Mapping[str, bytes]:
-        """Repair the price; return the results and the zip file (prices and model card), by file name."""
-        from fairdash.auditing.models.averages import repaired
-        from fairdash.auditing.models.model_answers import priced
+        """Repair the price. Return the results and the zip file (prices and model card), by file name."""
+        from fairdash.auditing.models.averages import repair_price
+        from fairdash.auditing.models.model_answers import with_model_price
         from fairdash.auditing.table import AuditTable
 
         spec = self.spec
         audit = AuditJob(spec.audit, owner=spec.owner)
         frame, model = spec.source.table(owner=spec.owner), audit.model
         if model:
-            frame, *_ = priced(
+            frame, *_ = with_model_price(
                 frame, model["model"], columns=model["model_columns"], name=spec.plan.columns.price,
                 link=model["model_link"], output=model["model_output"], check_column=model["check_column"],
             )  # fmt: skip
         table = AuditTable.of(frame, spec.plan.columns, **spec.plan.of_table)
-        figures, prices = repaired(table, random_state=spec.plan.random_state, progress=progress)
+        figures, prices = repair_price(table, random_state=spec.plan.random_state, progress=progress)
         card = card_of_repair(table, spec.plan, figures, audit=spec.audit, title=spec.source.title)
-        answers = kept_answers(owner=spec.owner, first=audit)
+        answers = stored_answers(owner=spec.owner, first=audit)
         return repair_files(figures, prices, {**card, "governance": answers})
 
     def figures(self) -> pd.DataFrame:
@@ -81,7 +81,7 @@ class RepairJob(Job[RepairSpec]):
 def create_repair(audit: AuditJob, sensitive: str) -> RepairJob:
     """Create a repair of an audited price for one of the audit's sensitive attributes."""
     spec = audit.spec
-    (columns,) = (each for each in spec.plan.columns.each if each.sensitive == sensitive)
+    (columns,) = (columns for columns in spec.plan.columns.each if columns.sensitive == sensitive)
     plan = replace(spec.plan, columns=columns)
     return RepairJob.create(RepairSpec(source=spec.source, plan=plan, owner=spec.owner, audit=audit.id))
 

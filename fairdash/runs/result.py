@@ -1,4 +1,4 @@
-"""Storage of the result of a run: tables as Parquet, arrays as safetensors, and the rest as JSON."""
+"""Storage of the result of a run, with tables as Parquet, arrays as safetensors, and the rest as JSON."""
 
 from __future__ import annotations
 
@@ -25,13 +25,14 @@ from fairdash.training.splits import Split
 from fairdash.training.sweep import STANDARD, Sweep
 from fairdash.utils.records import from_plain, to_plain
 
-#: Parts of a split; a part's position is its code. Rows after a split's time window belong to no part.
+#: Parts of a split, whose positions are their codes. Rows after a split's time window belong to no part.
 PARTS = ("train", "test", "validation")
 _TRAIN, _TEST, _VALIDATION, NONE = 0, 1, 2, 3
 _NAME = re.compile(r"[a-z_]+")
-#: Name of the array with the price of independence in each split.
+#: Name of the array with the price of independence in each split. It is the smallest increase in mean squared
+#: error with which a prediction can be independent of s.
 PRICE = "price_of_independence"
-#: File of the training curves, and the keys of each line.
+#: Training curves are stored in the file `CURVES`, whose lines have the keys `CURVE_COLUMNS`.
 CURVES, CURVE_COLUMNS = "curves.jsonl", ("method", "lam", "epoch", "mse", "dependence")
 #: Name of the files of the holdout rows, which are read only for a confirmation.
 SET_ASIDE = "set_aside"
@@ -39,7 +40,7 @@ SET_ASIDE = "set_aside"
 
 @dataclass(frozen=True, kw_only=True)
 class About:
-    """Metadata of a result, which ``about.json`` contains. The fields are those of :class:`SweepResult`."""
+    """Metadata of a result in ``about.json``. The fields are those of :class:`SweepResult`."""
 
     objective: str
     objectives: tuple[str, ...]
@@ -57,20 +58,21 @@ class About:
     fingerprint: str = ""
 
     def __post_init__(self) -> None:
-        if not all(_NAME.fullmatch(each) for each in self.objectives):
-            # The ids are used in paths, so other characters are rejected.
+        if not all(_NAME.fullmatch(objective) for objective in self.objectives):
+            # Other characters are rejected, because the ids are used in paths.
             raise ValueError("the ids of objectives are not valid")
 
 
 #: Fields that have the same name in ``about.json`` and in SweepResult.
 _AS_IT_IS = tuple(
-    each.name for each in fields(About) if each.name not in ("objectives", "target", "sensitive")
+    entry.name for entry in fields(About) if entry.name not in ("objectives", "target", "sensitive")
 )
 
 
-#: Names of tables that only some results have, and names of the arrays of the holdout rows.
+#: Names of tables that only some results have.
 _OPTIONAL = ("references", "importance", "tuning")
-_OF_ASIDE = ("rows", "predictions", "target", "weight", "groups")
+#: Names of the arrays of the holdout rows.
+_HOLDOUT_ARRAYS = ("rows", "predictions", "target", "weight", "groups")
 
 
 class UnreadableError(Exception):
@@ -87,30 +89,30 @@ def write_result(result: SweepResult, folder: Path) -> None:
         part[j, split.train], part[j, split.test], part[j, split.validation] = _TRAIN, _TEST, _VALIDATION
     rows = {name: getattr(result, name) for name in ("predictions", "target", "weight", "groups", "rows")}
     rows |= {"sensitive": result.sensitive.to_numpy(dtype=float), "part": part, PRICE: result.price}
-    if (aside := result.set_aside) is not None:
-        tables[SET_ASIDE] = aside.members
-        of_aside = {name: getattr(aside, name) for name in _OF_ASIDE}
+    if (holdout := result.set_aside) is not None:
+        tables[SET_ASIDE] = holdout.members
+        of_aside = {name: getattr(holdout, name) for name in _HOLDOUT_ARRAYS}
         write_arrays(
             folder / f"{SET_ASIDE}.safetensors",
-            of_aside | {"sensitive": aside.sensitive.to_numpy(dtype=float)},
+            of_aside | {"sensitive": holdout.sensitive.to_numpy(dtype=float)},
         )
-        columns = json.dumps([str(column) for column in aside.sensitive.columns])
+        columns = json.dumps([str(column) for column in holdout.sensitive.columns])
         write_whole(folder / f"{SET_ASIDE}.json", columns.encode())
     for name, table in tables.items():
         if table is not None:
             write_whole(folder / f"{name}.parquet", table.to_parquet())
     write_arrays(folder / "rows.safetensors", rows)
-    about = About(
+    description = About(
         objectives=tuple(result.frames),
         target=result.target_name,
         sensitive=tuple(result.sensitive.columns),
         **{name: getattr(result, name) for name in _AS_IT_IS},
     )
-    write_whole(folder / "about.json", json.dumps(to_plain(about)).encode())
+    write_whole(folder / "about.json", json.dumps(to_plain(description)).encode())
 
 
 def plan_with_lams(plan: Sweep, members: pd.DataFrame) -> Sweep:
-    """Return the plan with the λ values of the trained models, which may have been selected by a pilot.
+    """Return the plan with the λ values of the trained models, which pilot training may have selected.
 
     A ValueError is raised if the plan has a different number of λ values.
     """
@@ -127,13 +129,13 @@ def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
     from safetensors import SafetensorError
     from safetensors.numpy import save_file
 
-    existing = {name: np.ascontiguousarray(value) for name, value in arrays.items() if value is not None}
+    given = {name: np.ascontiguousarray(value) for name, value in arrays.items() if value is not None}
 
     def write(name: str) -> None:
         try:
-            save_file(existing, name)
+            save_file(given, name)
         except SafetensorError as error:
-            # The arrays are valid, so the error comes from the disk.
+            # The arrays are valid, so the cause of the error is the disk.
             raise OSError(errno.EIO, str(error)) from error
 
     write_whole(path, write)
@@ -146,17 +148,17 @@ def read_result(folder: Path, plan: Sweep) -> SweepResult:
 
     try:
         arrays = load_file(folder / "rows.safetensors")
-        about = from_plain(About, _json(folder / "about.json"))
+        facts = from_plain(About, _json(folder / "about.json"))
         members = _table(folder, "members")
         frames, paths = (
-            {each: _table(folder, f"{kind}-{each}") for each in about.objectives}
+            {objective: _table(folder, f"{kind}-{objective}") for objective in facts.objectives}
             for kind in ("frame", "path")
         )
         optional: dict[str, Any] = {name: _optional(folder, name) for name in _OPTIONAL}
-        baselines = {each: _optional(folder, f"baselines-{each}") for each in about.objectives}
+        baselines = {objective: _optional(folder, f"baselines-{objective}") for objective in facts.objectives}
         return SweepResult(
             sweep=plan_with_lams(plan, members),
-            **{name: getattr(about, name) for name in _AS_IT_IS if name != "objective"},
+            **{name: getattr(facts, name) for name in _AS_IT_IS if name != "objective"},
             frames=frames,
             paths=paths,
             baselines={each: table for each, table in baselines.items() if table is not None},
@@ -168,8 +170,8 @@ def read_result(folder: Path, plan: Sweep) -> SweepResult:
                 for row in arrays["part"]
             ),
             target=arrays["target"],
-            target_name=about.target,
-            sensitive=pd.DataFrame(arrays["sensitive"], columns=list(about.sensitive)),
+            target_name=facts.target,
+            sensitive=pd.DataFrame(arrays["sensitive"], columns=list(facts.sensitive)),
             weight=arrays.get("weight"),
             groups=arrays.get("groups"),
             price=arrays.get(PRICE),
@@ -189,7 +191,7 @@ def check_data(folder: Path, dataset: Dataset) -> None:
     try:
         trained_on = _json(path)["fingerprint"] if path.is_file() else ""
     except (OSError, ValueError, KeyError, TypeError):
-        # The file is damaged; the functions that read the result report this later.
+        # The functions that read the result report a damaged file later.
         return
     if trained_on not in ("", dataset.fingerprint):
         raise RunError.of(
@@ -199,7 +201,7 @@ def check_data(folder: Path, dataset: Dataset) -> None:
 
 
 def _read_set_aside(folder: Path) -> SetAside | None:
-    """Return the holdout rows; None if there are none."""
+    """Return the holdout rows, or None if there are none."""
     from safetensors.numpy import load_file
 
     path = folder / f"{SET_ASIDE}.safetensors"
@@ -239,20 +241,20 @@ def add_curve(path: Path, curve: pd.DataFrame) -> None:
     StorageError
         The file can't be written; its content is unchanged.
     """
-    before = path.stat().st_size if path.exists() else 0
+    size_before = path.stat().st_size if path.exists() else 0
     try:
         with path.open("a", encoding="utf-8") as file:
             file.write(curve.to_json(orient="records", lines=True))
     except OSError as error:
-        # An incomplete line is removed, because it would damage the next line. If the removal also fails,
+        # An incomplete line is removed, because it would damage the next line. If the removal fails too,
         # nothing has been written.
         with suppress(OSError):
-            os.truncate(path, before)
+            os.truncate(path, size_before)
         raise write_error(error) from error
 
 
 def read_curves(path: Path | None) -> pd.DataFrame:
-    """Return all training curves in a file; the result has no rows if `path` is None."""
+    """Return all training curves in a file. The result has no rows if `path` is None."""
     if path is None:
         return pd.DataFrame(columns=list(CURVE_COLUMNS))
     # The last line is ignored if it has no line end, because a process may still be writing it.

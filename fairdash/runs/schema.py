@@ -1,4 +1,4 @@
-"""Check of the files of an imported run: each file is checked by itself and against the plan of the run.
+"""Check of the files of an imported run, both separately and against the plan of the run.
 
 The plan determines the models, their splits and the rows of each table. If a run passes all checks, it
 contains everything that pages and reports use.
@@ -44,9 +44,9 @@ from fairdash.training.sweep import STANDARD, Sweep
 from fairdash.utils.records import from_plain
 from fairdash.utils.text import CROSS
 
-#: Upper limits of the numbers of λ values, models and rows. No real run or chart exceeds them.
+#: Upper limits of the number of λ values, of models and of rows. They are larger than in any real run.
 MAX_LAMS, MAX_MODELS, MAX_ROWS = 500, 10_000, 2_000_000
-#: Maximum size in bytes of a JSON file, and of a file that grows during the training.
+#: Maximum size in bytes of a JSON file, and of a file that grows during training.
 MAX_JSON, MAX_LINES = 10**7, 10**8
 
 _SPLITS = Column(kind=WHOLE, low=0)
@@ -95,7 +95,8 @@ def check_run(files: Mapping[str, bytes], spec: RunSpec, status: RunStatus, *, l
     Parameters
     ----------
     files
-        Map from paths in the folder of the run to contents. The files' seals and hashes are already checked.
+        Map from paths in the folder of the run to contents. The hashes of the files have already been
+        checked.
     look
         Name of the folder with the results.
 
@@ -132,17 +133,17 @@ class _Result:
         self.left = {*files} - {SEAL}
 
     def check(self) -> None:
-        self.about = self._about(self._take("about.json"))
-        self.parts = self._rows(self._take("rows.safetensors"))
+        self.about = self._about(self._pop_file("about.json"))
+        self.parts = self._rows(self._pop_file("rows.safetensors"))
         members = self._table("members")
         try:
             self.plan = plan_with_lams(self.plan, members)
         except ValueError as error:
             raise SchemaError(str(error)) from error
         self.models = _keys(members, [*_MODEL])
-        # The models must also have the order of the predictions.
-        wanted = [(model.method, model.lam, model.split) for model in self.plan.models()]
-        require(self.models == wanted, "its models are not those of the plan")
+        # The models must also be in the order of the predictions.
+        expected_models = [(model.method, model.lam, model.split) for model in self.plan.models()]
+        require(self.models == expected_models, "its models are not those of the plan")
         for objective in self.about.objectives:
             self._frame(f"frame-{objective}")
             self._path(f"path-{objective}")
@@ -159,7 +160,7 @@ class _Result:
                 check(name.partition(".")[0])
         require(not self.left, f"it has unknown files ({len(self.left)})")
 
-    def _take(self, name: str) -> bytes:
+    def _pop_file(self, name: str) -> bytes:
         require(name in self.files, f"{name} is missing")
         self.left.discard(name)
         return self.files[name]
@@ -167,39 +168,39 @@ class _Result:
     def _table(self, name: str) -> pd.DataFrame:
         """Read the table with a name such as ``frame-demographic_parity``."""
         columns = _TABLES[name.partition("-")[0]]
-        frame = read_table(self._take(f"{name}.parquet"), columns, most_rows=MAX_ROWS)
+        frame = read_table(self._pop_file(f"{name}.parquet"), columns, most_rows=MAX_ROWS)
         if "split" in frame:
             require((frame["split"] < len(self.parts)).all(), "it names a split that does not exist")
         return frame
 
     def _about(self, content: bytes) -> About:
-        about = _record(About, read_json(content, most_bytes=MAX_JSON, may_lack=True))
-        named, roles = set(about.objectives), self.spec.source.roles
-        require(about.objective == self.plan.objective, "its objective is not that of the plan")
-        require(about.objective in named <= OBJECTIVES.keys(), "its objectives are unknown")
-        require(len(named) == len(about.objectives), "it names an objective twice")
-        require(about.sensitive, "it has no sensitive column")
-        require(len({about.target, *about.sensitive}) == 1 + len(about.sensitive), "it names a column twice")
+        facts = _record(About, read_json(content, most_bytes=MAX_JSON, may_lack=True))
+        objectives_known, roles = set(facts.objectives), self.spec.source.roles
+        require(facts.objective == self.plan.objective, "its objective is not that of the plan")
+        require(facts.objective in objectives_known <= OBJECTIVES.keys(), "its objectives are unknown")
+        require(len(objectives_known) == len(facts.objectives), "it names an objective twice")
+        require(facts.sensitive, "it has no sensitive column")
+        require(len({facts.target, *facts.sensitive}) == 1 + len(facts.sensitive), "it names a column twice")
         require(
-            roles is None or (roles.target == about.target and roles.reads(about.sensitive)),
+            roles is None or (roles.target == facts.target and roles.reads(facts.sensitive)),
             "its columns are not those of the data set",
         )
-        require(about.seconds >= 0, "its seconds are not valid")
+        require(facts.seconds >= 0, "its seconds are not valid")
         require(
-            about.drawn_from is None or about.drawn_from > 0,
+            facts.drawn_from is None or facts.drawn_from > 0,
             "the number of rows from which it was drawn is not above 0",
         )
-        require(about.evaluations.keys() <= REGISTRY.keys(), "it names an unknown measure")
-        return about
+        require(facts.evaluations.keys() <= REGISTRY.keys(), "it names an unknown measure")
+        return facts
 
     def _rows(self, content: bytes) -> list[dict[str, int]]:
         """Return, for each split, the names of its parts and the indices of the rows in each part."""
-        about, n_splits, n_models = self.about, self.plan.n_splits, len(self.plan.models())
+        description, n_splits, n_models = self.about, self.plan.n_splits, len(self.plan.models())
         arrays = read_arrays(
             content,
             {
                 "target": Array(dtype="float64", shape=(None,)),
-                "sensitive": Array(dtype="float64", shape=(None, len(about.sensitive))),
+                "sensitive": Array(dtype="float64", shape=(None, len(description.sensitive))),
                 "predictions": Array(dtype="float64", shape=(n_models, None), may_lack=True),
                 "part": Array(dtype="uint8", shape=(n_splits, None), high=NONE),
                 "weight": Array(dtype="float64", shape=(None,), low=0, is_needed=False),
@@ -211,11 +212,11 @@ class _Result:
         n = len(arrays["target"])
         _are_of_rows(arrays, n)
         require(
-            ("rows" in arrays) == (about.drawn_from is not None),
+            ("rows" in arrays) == (description.drawn_from is not None),
             "row numbers and the number of rows from which they were drawn do not occur together",
         )
         if "rows" in arrays:
-            rows, drawn_from = arrays["rows"], about.drawn_from or 0
+            rows, drawn_from = arrays["rows"], description.drawn_from or 0
             require((np.diff(rows) > 0).all() and (rows < drawn_from).all(), "its rows are not valid")
         is_missing = np.isnan(arrays["predictions"])
         require((is_missing == is_missing[0]).all(), "not all models predict the same rows")
@@ -227,7 +228,7 @@ class _Result:
             {name: int((part == mark).sum()) for mark, name in enumerate(PARTS) if (part == mark).any()}
             for part in arrays["part"]
         ]
-        require(all(each.keys() >= {"train", "test"} for each in counts), "a split lacks rows")
+        require(all(count.keys() >= {"train", "test"} for count in counts), "a split lacks rows")
         self.n = n
         return counts
 
@@ -244,21 +245,21 @@ class _Result:
         require({"mse", "rmse"} <= errors <= {*ERRORS}, "an error is missing")
         require(len({*cells}) == len(cells), "a measure appears twice")
         first = next(iter(of_column.values()), set())
-        crossed = {each for each in of_column.keys() - set(self.about.sensitive) if CROSS in each}
+        crossed = {column for column in of_column.keys() - set(self.about.sensitive) if CROSS in column}
         require(
-            all(of_column.pop(each) <= first for each in crossed),
+            all(of_column.pop(column) <= first for column in crossed),
             "a combination of attributes has other measures than the columns",
         )
         require(
-            set(of_column) == set(self.about.sensitive) and all(each == first for each in of_column.values()),
+            set(of_column) == set(self.about.sensitive) and all(size == first for size in of_column.values()),
             "its measures are missing or differ between columns",
         )
         require(first & REGISTRY.keys() and not first & {*ERRORS}, "its measures are missing")
-        whole, of_errors = (
+        error_names, of_errors = (
             ~frame["diverged"].to_numpy(),
-            [cells.index((each, "")) for each in ("mse", "rmse")],
+            [cells.index((measure, "")) for measure in ("mse", "rmse")],
         )
-        require((values[whole][:, of_errors, VALUE] >= 0).all(), "an error is missing")
+        require((values[error_names][:, of_errors, VALUE] >= 0).all(), "an error is missing")
         for k, (split, part, n) in enumerate(zip(frame["split"], frame["part"], frame["n"], strict=True)):
             require(
                 self.parts[split].get(part) == n, f"in row {k}, the number of rows is not that of its part"
@@ -269,18 +270,18 @@ class _Result:
         frame, self.cells = self._figures(name)
         # A preview with tariffs has no results for the training rows.
         is_preview_of_tariffs = FAIR_TARIFF in self.plan.methods and "train" not in set(frame["part"])
-        wanted = {
+        expected_columns = {
             (*model, part)
             for model in self.models
             for part in self.parts[model[2]]
             if not (is_preview_of_tariffs and part == "train")
         }
-        _has_rows(frame, [*_MODEL, "part"], wanted, "its rows are not those of the models")
+        _has_rows(frame, [*_MODEL, "part"], expected_columns, "its rows are not those of the models")
 
     def _path(self, name: str) -> None:
         frame, cells = self._figures(name)
         require(cells == self.cells, "it has other measures than the frame")
-        fair = [each for each in self.plan.methods if each != STANDARD]
+        fair = [method for method in self.plan.methods if method != STANDARD]
         methods = list(frame["method"].unique())
         require(set(methods) == set(fair or [STANDARD]), "its methods are not those of the plan")
         highest = max(self.plan.lams, default=0.0)
@@ -296,16 +297,16 @@ class _Result:
                 stops["lam"].is_unique and (stops["lam"] == 0).any(),
                 "its positions on the path are not valid",
             )
-            wanted = set(itertools.product(stops["lam"], range(len(self.parts)), parts))
+            expected_rows = set(itertools.product(stops["lam"], range(len(self.parts)), parts))
             _has_rows(
                 rows_of_method,
                 ["lam", "split", "part"],
-                wanted,
+                expected_rows,
                 "a position on the path has no figures for a split or a part",
             )
 
     def _points(self, name: str) -> None:
-        """Check that baselines or references have one row per split; tariffs also have validation rows."""
+        """Check that baselines or references have one row per split, and tariffs one more for validation."""
         frame, cells = self._figures(name)
         if name == "references":
             require(not frame.empty, "it has no rows")
@@ -315,17 +316,17 @@ class _Result:
             tariffs = frame[(frame["method"] == FAIR_TARIFF) & (frame["part"] == "validation")]
             frame = frame.drop(tariffs.index)
             lams = {(FAIR_TARIFF, lam) for lam in tariffs["lam"].tolist()}
-            wanted = {(*point, j) for point in lams for j in range(len(self.parts))}
-            _has_rows(tariffs, [*_MODEL], wanted, "a split of a tariff is missing or occurs twice")
+            expected_rows = {(*point, j) for point in lams for j in range(len(self.parts))}
+            _has_rows(tariffs, [*_MODEL], expected_rows, "a split of a tariff is missing or occurs twice")
         points = set(_keys(frame, [*_POINT]))
-        wanted = {(*point, j, "test") for point in points for j in range(len(self.parts))}
-        _has_rows(frame, [*_MODEL, "part"], wanted, "a split is missing or occurs twice")
+        expected_rows = {(*point, j, "test") for point in points for j in range(len(self.parts))}
+        _has_rows(frame, [*_MODEL, "part"], expected_rows, "a split is missing or occurs twice")
 
     def _importance(self, name: str) -> None:
         frame = self._table(name)
         require(not frame.empty, "it has no feature")
-        wanted = {(*model, feature) for model in self.models for feature in frame["feature"].unique()}
-        _has_rows(frame, [*_MODEL, "feature"], wanted, "a feature or a model is missing or occurs twice")
+        expected = {(*model, feature) for model in self.models for feature in frame["feature"].unique()}
+        _has_rows(frame, [*_MODEL, "feature"], expected, "a feature or a model is missing or occurs twice")
 
     def _tuning(self, name: str) -> None:
         frame = self._table(name)
@@ -336,28 +337,28 @@ class _Result:
         )
 
     def _curves(self, _: str) -> None:
-        content = self._take(CURVES)
+        content = self._pop_file(CURVES)
         require(len(content) <= MAX_LINES, "it is too long")
         for line in content.splitlines():
-            each = read_json(line, most_bytes=1_000)
+            record = read_json(line, most_bytes=1_000)
             require(
-                isinstance(each, dict) and [*each] == [*CURVE_COLUMNS],
+                isinstance(record, dict) and [*record] == [*CURVE_COLUMNS],
                 "a line does not belong to a training curve",
             )
-            require(each["method"] in self.plan.methods, "a method is not in the plan")
-            require(type(each["epoch"]) is int and each["epoch"] >= 0, "an epoch is not valid")
-            require(_is_number(each["lam"]) and each["lam"] >= 0, "a weight is not valid")
-            numbers = [each["mse"], each["dependence"]]
-            require(all(one is None or _is_number(one) for one in numbers), "a figure is not a number")
+            require(record["method"] in self.plan.methods, "a method is not in the plan")
+            require(type(record["epoch"]) is int and record["epoch"] >= 0, "an epoch is not valid")
+            require(_is_number(record["lam"]) and record["lam"] >= 0, "a weight is not valid")
+            numbers = [record["mse"], record["dependence"]]
+            require(all(x is None or _is_number(x) for x in numbers), "a figure is not a number")
 
     def _set_aside(self, name: str) -> None:
-        sensitive = read_json(self._take(f"{name}.json"), most_bytes=MAX_JSON)
+        sensitive = read_json(self._pop_file(f"{name}.json"), most_bytes=MAX_JSON)
         require(sensitive == list(self.about.sensitive), "its columns are not those of the run")
         members = self._table(name)
         points = list(dict.fromkeys(model[:2] for model in self.models))
         require(_keys(members, [*_POINT]) == points, "its models are not those of the plan")
         arrays = read_arrays(
-            self._take(f"{name}.safetensors"),
+            self._pop_file(f"{name}.safetensors"),
             {
                 "rows": Array(dtype="int64", shape=(None,), low=0),
                 "predictions": Array(dtype="float64", shape=(len(members), None)),
@@ -372,13 +373,13 @@ class _Result:
         _are_of_rows(arrays, len(rows))
 
 
-def _openings(content: bytes, plan: Sweep, found: Mapping[str, bytes]) -> int:
+def _openings(content: bytes, plan: Sweep, confirmations: Mapping[str, bytes]) -> int:
     """Check the record of uses ("openings") of the holdout rows, and return their number."""
     values = read_json(content, most_bytes=MAX_JSON, may_lack=True)
     require(
         isinstance(values, dict) and isinstance(values.get("openings"), list), "it has no list of openings"
     )
-    require(f"{SET_ASIDE}.safetensors" in found, "no rows were set aside")
+    require(f"{SET_ASIDE}.safetensors" in confirmations, "no rows were set aside")
     for number, each in enumerate(values["openings"], start=1):
         opening = _record(Confirmation, each)
         require(opening.number == number, "its openings are not numbered 1, 2, …")
@@ -395,7 +396,7 @@ def _openings(content: bytes, plan: Sweep, found: Mapping[str, bytes]) -> int:
 
 
 def _check_log(files: Mapping[str, bytes], openings: int) -> None:
-    """Check the types of readable lines of the log. Unreadable lines are reported where the log is shown."""
+    """Check the types of readable lines of the log. The page with the log reports unreadable lines."""
     for name in LOG_FILES:
         require(len(files.get(name, b"")) <= MAX_JSON, f"{name} is too long")
     opened = 0
@@ -421,10 +422,10 @@ def _keys(frame: pd.DataFrame, columns: list[str]) -> list[tuple[Any, ...]]:
     return list(frame[columns].itertuples(index=False, name=None))
 
 
-def _has_rows(frame: pd.DataFrame, columns: list[str], wanted: Set[tuple[Any, ...]], what: str) -> None:
-    """Raise a SchemaError with the text `what` unless the rows are exactly the expected rows, once each."""
+def _has_rows(frame: pd.DataFrame, columns: list[str], expected: Set[tuple[Any, ...]], text: str) -> None:
+    """Raise a SchemaError with the text `text` unless the rows are exactly the expected rows, once each."""
     keys = _keys(frame, columns)
-    require(set(keys) == wanted and len(keys) == len(wanted), what)
+    require(set(keys) == expected and len(keys) == len(expected), text)
 
 
 def _are_of_rows(arrays: Mapping[str, Any], n: int) -> None:

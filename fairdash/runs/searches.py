@@ -35,7 +35,7 @@ class SearchSpec(JobSpec):
     Parameters
     ----------
     kind
-        What is searched: ``"settings"`` or ``"lam"`` (the weight λ).
+        Object of the search: ``"settings"`` or ``"lam"`` (the weight λ).
     plan
         Plan of the search.
     source, created
@@ -56,21 +56,21 @@ class SearchJob(Job[SearchSpec]):
 
     def write_result(self, result: SearchResult) -> None:
         """Store the result completely or not at all."""
-        about = {name: getattr(result, name) for name in _PLAIN}
-        about["settings"] = None if result.best is None else to_plain(result.best)
+        record = {name: getattr(result, name) for name in _PLAIN}
+        record["settings"] = None if result.best is None else to_plain(result.best)
         with self._result_folder() as folder:
             write_whole(folder / "frame.parquet", result.frame.to_parquet())
-            write_whole(folder / "about.json", json.dumps(about).encode())
+            write_whole(folder / "about.json", json.dumps(record).encode())
 
     def read_result(self) -> SearchResult:
         """Read the stored result; raise a RunError if the result is missing or can't be read."""
         folder = self._checked()
         try:
-            about = json.loads((folder / "about.json").read_text(encoding="utf-8"))
-            settings = about["settings"]
-            plain = {name: about[name] for name in _PLAIN if name in about}
+            record = json.loads((folder / "about.json").read_text(encoding="utf-8"))
+            settings = record["settings"]
+            plain_values = {name: record[name] for name in _PLAIN if name in record}
             return SearchResult(
-                **plain | {"notes": tuple(plain["notes"])},
+                **plain_values | {"notes": tuple(plain_values["notes"])},
                 frame=pd.read_parquet(folder / "frame.parquet"),
                 best=None if settings is None else from_plain(TrainingSettings, settings),
             )

@@ -1,6 +1,6 @@
-"""State of a job: its progress and its outcome. The process of the job writes the state, and pages read it.
+"""Progress and outcome of a job. The process of the job writes the state, and pages read it.
 
-<job>/status.json   progress or outcome of the job, sealed (:mod:`fairdash.storage.bundle`)
+<job>/status.json progress or outcome of the job, with its own hash (:mod:`fairdash.storage.bundle`)
 
 The queue knows whether a job is waiting or running (:mod:`fairdash.jobs.queue`). A file in the folder of the
 job shows that it has to stop (:mod:`fairdash.jobs.cancellation`).
@@ -26,12 +26,12 @@ from fairdash.utils.text import counted
 if TYPE_CHECKING:
     from fairdash.runs.store import Job
 
-#: The remaining time is estimated from the pace over two periods: the last 60 and the last 180 seconds. A
-#: pace is measured over at least 3 seconds; it replaces the initial estimate after a tenth of the work. The
-#: initial estimate from the plan may be wrong by 30 %.
+#: The remaining time is estimated from the pace in the last 60 and in the last 180 seconds. A pace is
+#: measured over at least 3 seconds, and replaces the initial estimate after a tenth of the work. The initial
+#: estimate, which comes from the plan, may be wrong by 30 %.
 SECONDS_OF_PACE, SECONDS_THAT_TELL, SHARE_THAT_TELLS, UNSURE = (60.0, 180.0), 3.0, 0.1, 0.3
-_LEAST = 1e-9
-#: If a result can't be written, fairdash tries again every second for ten minutes, with the result in memory.
+_MIN_SHARE = 1e-9
+#: If a result can't be written, it stays in memory, and fairdash tries again every second for ten minutes.
 SECONDS_TO_RETRY, SECONDS_BETWEEN_TRIES = 600.0, 1.0
 
 STATUS = "status.json"
@@ -55,7 +55,7 @@ class RunStatus:
     seconds
         Seconds for which processes have worked on the job.
     seconds_left
-        Lowest and highest estimate of the remaining seconds; None if there is no estimate.
+        Lowest and highest estimate of the remaining seconds, or None if there is no estimate.
     message
         Reason of the failure, for the user.
     before
@@ -85,15 +85,15 @@ def read_status(folder: Path) -> RunStatus:
 
 
 def write_status(folder: Path, status: RunStatus) -> None:
-    """Write the status of a job, and log its end; StorageError if the disk is full."""
+    """Write the status of a job, and log its end. Raise a StorageError if the disk is full."""
     write_sealed(folder / STATUS, to_plain(status))
     if status.is_over:
-        what = {DONE: "finished", CANCELLED: "stopped", FAILED: "failed"}[status.state]
-        note(folder, what, who=WORKER, why=status.message)
+        state_text = {DONE: "finished", CANCELLED: "stopped", FAILED: "failed"}[status.state]
+        note(folder, state_text, who=WORKER, why=status.message)
 
 
 def current_status(job: Job[Any]) -> RunStatus:
-    """Return the status of a job: from its file if it has ended, otherwise with the state in the queue."""
+    """Return the status of a job. If the job has not ended, its state comes from the queue."""
     status = job.stored_status()
     if status.is_over:
         return status
@@ -102,9 +102,9 @@ def current_status(job: Job[Any]) -> RunStatus:
         queue_state = queue.state_of(job.id)
     except queue.UnavailableError:
         queue_state, is_away = None, True
-    # The process may have ended the job after the first reading of its status.
-    if (ended := job.status_if_over) is not None:
-        return ended
+    # The status is read again, because the process may have ended the job after the first reading.
+    if (final_status := job.status_if_over) is not None:
+        return final_status
     if is_at_work(job.folder):
         return status
     if is_away:
@@ -131,38 +131,38 @@ def _waits_for(job: Job[Any], ahead: Sequence[str]) -> str:
     try:
         first_job = open_job(id, owner=job.owner)
         source = getattr(first_job.spec, "source", None)
-        named = f"the {first_job.label} on “{source.title}”" if source and id != job.id else "its preview"
-        words = f"{named} ({first_job.stored_status().fraction:.0%} done)"
+        awaited = f"the {first_job.label} on “{source.title}”" if source and id != job.id else "its preview"
+        words = f"{awaited} ({first_job.stored_status().fraction:.0%} done)"
     except RunError:
         words = "another user's job"
     return f"waiting for {words}" + (f" and {counted(len(ahead) - 1, 'more job')}" if ahead[1:] else "")
 
 
 class JobContext:
-    """Context of a running job: its owner, its progress, and a check whether it has to stop.
+    """Owner and progress of a running job, with a check for a request to stop.
 
     Parameters
     ----------
     ends
-        Whether the job ends when this work ends; false for a preview.
+        True if the job ends when this work ends. False for a preview.
     """
 
     def __init__(self, job: Job[Any], *, ends: bool = True) -> None:
         self.job, self.owner, self.ends = job, job.owner, ends
         self.check = StopCheck(job.folder)
-        # The seconds before an interruption are included.
-        before = job.stored_status()
-        self.started = time.monotonic() - before.seconds
-        #: Initial estimate of the remaining seconds, and the share of the work that was completed at that
-        #: time.
-        self.estimate, self.estimated_at = before.seconds_left, before.fraction
+        # The number of seconds includes the time before an interruption.
+        stored_status = job.stored_status()
+        self.started = time.monotonic() - stored_status.seconds
+        #: Initial estimate of the remaining seconds, and the completed share of the work at the time of this
+        #: estimate.
+        self.estimate, self.estimated_at = stored_status.seconds_left, stored_status.fraction
         self.fraction = 0.0
-        #: Pairs from the last minutes: a time, and the share of the work that was completed at this time.
+        #: Pairs of a time in the last minutes and the completed share of the work at this time.
         self.paced: list[tuple[float, float]] = []
 
-    def begin(self, doing: str, *, fraction: float = 0.0) -> None:
+    def begin(self, message: str, *, fraction: float = 0.0) -> None:
         self.fraction = fraction
-        self._write(doing, fraction, self.estimate if fraction < 1 else None)
+        self._write(message, fraction, self.estimate if fraction < 1 else None)
 
     def end(self, state: str, message: str = "") -> None:
         if not self.ends:
@@ -173,31 +173,35 @@ class JobContext:
         status = RunStatus(state=state, fraction=fraction, seconds=self._seconds(), message=message)
         self._retry(lambda: write_status(self.job.folder, status))
 
-    def progress(self, doing: str, fraction: float) -> None:
+    def progress(self, message: str, fraction: float) -> None:
         """Report the completed share of the work; raise Cancelled if the user has asked to stop."""
         if self.check():
             self.fraction = fraction
-            self._write(doing, fraction, self._seconds_left(fraction))
+            self._write(message, fraction, self._seconds_left(fraction))
 
     def _seconds_left(self, fraction: float) -> tuple[float, float] | None:
-        """Return the lowest and the highest estimate of the remaining seconds, or None without an estimate.
+        """Return the lowest and highest estimate of the remaining seconds, or None if there is no estimate.
 
         The estimates come from the pace of the last minutes. Until enough of the work is completed, the
         initial estimate is also used.
         """
-        now = time.monotonic()
-        recent = [
-            (time_then, done) for time_then, done in self.paced if time_then >= now - SECONDS_OF_PACE[-1]
+        clock = time.monotonic()
+        recent_paces = [
+            (time_then, done_then)
+            for time_then, done_then in self.paced
+            if time_then >= clock - SECONDS_OF_PACE[-1]
         ]
-        self.paced = [*recent, (now, fraction)]
+        self.paced = [*recent_paces, (clock, fraction)]
         estimates = []
         for seconds in SECONDS_OF_PACE:
-            time_then, done = next((each for each in self.paced if each[0] >= now - seconds), (now, fraction))
-            if now - time_then >= SECONDS_THAT_TELL and fraction > done:
-                estimates.append((now - time_then) / (fraction - done) * (1 - fraction))
+            time_then, done_then = next(
+                (pair for pair in self.paced if pair[0] >= clock - seconds), (clock, fraction)
+            )
+            if clock - time_then >= SECONDS_THAT_TELL and fraction > done_then:
+                estimates.append((clock - time_then) / (fraction - done_then) * (1 - fraction))
         if self.estimate is not None and (not estimates or fraction < self.estimated_at + SHARE_THAT_TELLS):
-            remaining = min((1 - fraction) / max(1 - self.estimated_at, 1 - fraction, _LEAST), 1.0)
-            estimates += [remaining * each for each in self.estimate]
+            remaining = min((1 - fraction) / max(1 - self.estimated_at, 1 - fraction, _MIN_SHARE), 1.0)
+            estimates += [remaining * seconds_left for seconds_left in self.estimate]
         return (min(estimates), max(estimates)) if estimates else None
 
     def save(self, write: Callable[[], None]) -> None:
@@ -211,16 +215,16 @@ class JobContext:
             The disk was full for SECONDS_TO_RETRY.
         """
 
-        def wait() -> None:
+        def wait_briefly() -> None:
             self.check(now=True)
             self.begin("waiting for disk space: delete files to continue", fraction=1.0)
 
-        self._retry(write, wait=wait)
+        self._retry(write, wait=wait_briefly)
 
-    def _write(self, doing: str, fraction: float, left: tuple[float, float] | None) -> None:
-        """Write the progress. If the disk is full, the work continues."""
+    def _write(self, message: str, fraction: float, left: tuple[float, float] | None) -> None:
+        """Write the progress. A full disk does not stop the work."""
         status = RunStatus(
-            state=RUNNING, doing=doing, fraction=fraction, seconds=self._seconds(), seconds_left=left
+            state=RUNNING, doing=message, fraction=fraction, seconds=self._seconds(), seconds_left=left
         )
         try:
             write_status(self.job.folder, status)
@@ -228,12 +232,12 @@ class JobContext:
             log.warning("the progress can't be written: %s", error)
 
     def _retry(self, write: Callable[[], None], *, wait: Callable[[], None] = lambda: None) -> None:
-        until = time.monotonic() + SECONDS_TO_RETRY
+        deadline = time.monotonic() + SECONDS_TO_RETRY
         while True:
             try:
                 return write()
             except StorageError as error:
-                if time.monotonic() > until:
+                if time.monotonic() > deadline:
                     raise
                 log.warning("writing failed and is tried again: %s", error)
             wait()

@@ -1,4 +1,4 @@
-"""Storage of runs: one folder per run, files that are written completely or not at all, and no pickles.
+"""Storage of runs in one folder each. Files are written completely or not at all, and are never pickles.
 
 <home>/runs/<id>/spec.json       data and plan
 <home>/runs/<id>/status.json     progress
@@ -12,8 +12,9 @@
 <home>/runs/<id>/cancel          exists if the user asked to stop
 <home>/runs/<id>/worker.lock     held by the process of the run, which process.json names
 
-The specification, the status and the results of a run are sealed (:mod:`fairdash.storage.bundle`). The queue
-stores the order of the jobs and the finished steps (:mod:`fairdash.jobs.queue`).
+The files of the specification, the status and the results of a run contain hashes that reveal changes
+(:mod:`fairdash.storage.bundle`). The queue stores the order of the jobs and the finished steps
+(:mod:`fairdash.jobs.queue`).
 """
 
 from __future__ import annotations
@@ -91,11 +92,11 @@ class JobSpec:
     created: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="microseconds"))
 
     def __post_init__(self) -> None:
-        # If the text is not a time, this raises a ValueError, which means that the file is damaged.
+        # A string that is not a time raises a ValueError, which means that the file is damaged.
         datetime.fromisoformat(self.created)
 
     def load(self) -> Dataset:
-        """Load the data set; raise an error if the owner of the job does not have the file."""
+        """Load the data set. Raise an error if the owner of the job does not have the file."""
         return self.source.load(owner=self.owner)
 
 
@@ -110,7 +111,7 @@ class RunSpec(JobSpec):
     first
         A smaller sweep, which is executed first as a fast preview.
     first_share
-        Share of the rows that the preview uses, which are drawn at random: above 0 and at most 1.
+        Share of the rows that the preview uses, above 0 and at most 1. These rows are drawn at random.
     defaults
         Defaults from :func:`fairdash.training.defaults.current_defaults` at the time of the request.
     """
@@ -130,23 +131,25 @@ class RunSpec(JobSpec):
 class Job(Generic[Spec]):
     """Stored job, with its folder, its status, and a request to stop it."""
 
-    #: Name of the folder of all jobs of this kind, word for a job in messages, and type of the specification.
+    #: Name of the folder of all jobs of this kind.
     folder_name: ClassVar[str]
+    #: Word for a job in messages.
     label: ClassVar[str]
+    #: Type of the specification.
     spec_kind: ClassVar[type]
-    #: Queue of the job. The quick queue is for jobs of a few seconds for whose result a user waits.
+    #: Queue of the job. The quick queue is for jobs that take a few seconds while a user waits.
     queue_name: str = queue.QUICK
 
     def __init__(self, job_id: str, *, owner: str | None = None) -> None:
         """Open the job; raise a RunError if the owner has no job with this id.
 
-        If `owner` is None, the job may belong to any owner, which worker processes and deletions need. Pages
+        If `owner` is None, the job may belong to any owner. Worker processes and deletions need this. Pages
         and commands pass an owner.
         """
         self.id = job_id
         self.folder = self.home() / job_id
-        # The id comes from the address of a page. With characters other than hex digits, the path could leave
-        # the folder.
+        # The id comes from the address of a page. If it had other characters than hex digits, the path could
+        # leave the folder.
         is_there = _ID.fullmatch(job_id) and (self.folder / SPEC).is_file()
         # The message does not reveal whether another owner has a job with this id.
         if not is_there or (owner is not None and owner != self.owner):
@@ -164,23 +167,23 @@ class Job(Generic[Spec]):
     def create(
         cls, spec: Spec, *, id: str | None = None, files: Mapping[str, bytes] = MappingProxyType({})
     ) -> Self:
-        """Create a job; `files` are further files that it needs, as a map from names to contents.
+        """Create a job. `files` maps the names of further files that it needs to their contents.
 
         If a job with this `id` exists, it is returned, so that simultaneous requests create only one job.
         """
         id = id or secrets.token_hex(6)
-        place = cls.home() / id
-        if (place / SPEC).is_file():
+        run_folder = cls.home() / id
+        if (run_folder / SPEC).is_file():
             return cls(id)
-        make_parents(place)
+        make_parents(run_folder)
         try:
-            with whole_folder(place) as new:
+            with whole_folder(run_folder) as new:
                 write_status(new, RunStatus(state=QUEUED))
                 write_whole(new / SPEC, spec_text(spec).encode())
                 for name, content in files.items():
                     write_whole(new / name, content)
         except StorageError:
-            if not (place / SPEC).is_file():
+            if not (run_folder / SPEC).is_file():
                 raise
         return cls(id)
 
@@ -195,25 +198,25 @@ class Job(Generic[Spec]):
 
     @property
     def spec(self) -> Spec:
-        """Specification of the job, which is cached; a RunError is raised if the file can't be read."""
+        """Specification of the job, which is cached. A RunError is raised if the file can't be read."""
         try:
             path = self.folder / SPEC
-            about = path.stat()
-            spec: Spec = _read_spec(self.spec_kind, path, (about.st_mtime_ns, about.st_size))
+            file_status = path.stat()
+            spec: Spec = _read_spec(self.spec_kind, path, (file_status.st_mtime_ns, file_status.st_size))
         except (OSError, ValueError, KeyError, RecursionError, AttributeError, FairdashError) as error:
             raise self.damaged(SPEC) from error
         return spec
 
     @property
     def status(self) -> RunStatus:
-        """Progress or outcome of the job; a RunError is raised if the file can't be read."""
+        """Progress or outcome of the job. A RunError is raised if the file can't be read."""
         return current_status(self)
 
     @property
     def status_if_over(self) -> RunStatus | None:
-        """Status of a job that has ended, otherwise None. No process may be working on the job."""
+        """Status of a job that has ended, otherwise None. The caller ensures that no process works on it."""
         status = self.stored_status()
-        # The process may have ended after it stored the complete result and before it recorded the outcome.
+        # The process may have died after it stored the complete result and before it recorded the outcome.
         if not status.is_over and (self.folder / RESULT).is_dir():
             return replace(status, state=DONE, doing="", fraction=1.0, seconds_left=None)
         return status if status.is_over else None
@@ -226,7 +229,7 @@ class Job(Generic[Spec]):
             raise self.damaged(STATUS) from error
 
     def lock(self, *, seconds: float = 0.0) -> AbstractContextManager[Any]:
-        """Return the lock of the working process; waiting for it raises filelock.Timeout after `seconds`."""
+        """Return the lock of the working process. Waiting for it raises filelock.Timeout after `seconds`."""
         return lock(self.folder, seconds=seconds)
 
     def is_cancelled(self) -> bool:
@@ -250,12 +253,12 @@ class Job(Generic[Spec]):
 
     @contextmanager
     def _result_folder(self, name: str = RESULT) -> Iterator[Path]:
-        """Yield a folder that is stored completely or not at all; StorageError if the disk is full."""
+        """Yield a folder that is stored completely or not at all, or raise a StorageError (disk is full)."""
         with whole_folder(self.folder / name) as folder:
             yield folder
             seal(folder)
         if name == RESULT:
-            # The result contains everything that the finished steps have computed.
+            # The steps are deleted, because the result contains everything that they have computed.
             shutil.rmtree(self.units, ignore_errors=True)
 
     def write_files(self, files: Mapping[str, bytes]) -> None:
@@ -325,11 +328,11 @@ class Run(Job[RunSpec]):
 
     @property
     def name(self) -> str:
-        """Name that the user has given to the run, or "". The name is not part of the evidence."""
+        """Name that the user has given to the run, or "". It is not part of the result."""
         try:
             return _checked_name(read_sealed(self.folder / NAME)["name"])
         except (OSError, ValueError, KeyError, RecursionError, AttributeError, FairdashError):
-            # The name is not essential, so a damaged name is ignored.
+            # A damaged name is ignored, because the run is complete without it.
             return ""
 
     def rename(self, name: str) -> None:
@@ -338,7 +341,7 @@ class Run(Job[RunSpec]):
 
     @property
     def other_defaults(self) -> str:
-        """Sentence on default values that have changed since the run; "" if none has changed."""
+        """Sentence on default values that have changed since the run, or "" if none has changed."""
         return self.spec.plan.other_defaults(self.spec.defaults)
 
     def add_curve(self, curve: pd.DataFrame) -> None:
@@ -348,16 +351,16 @@ class Run(Job[RunSpec]):
     def curves(self) -> pd.DataFrame:
         """Return the training curves of all finished epochs."""
         paths = (self.folder / RESULT / CURVES, self.folder / CURVES)
-        return read_curves(next((each for each in paths if each.exists()), None))
+        return read_curves(next((path for path in paths if path.exists()), None))
 
     @property
     def available_result(self) -> str | None:
-        """Folder of the best available result: ``"result"``, ``"first"`` (the preview), or None."""
+        """Folder of the best available result, which is ``"result"``, ``"first"`` (the preview) or None."""
         return next((name for name in (RESULT, FIRST) if (self.folder / name).is_dir()), None)
 
     @property
     def available_plan(self) -> Sweep:
-        """Plan of the available result, with the weights λ from before a pilot selected other weights."""
+        """Plan of the available result, with its weights λ before pilot training selected other weights."""
         spec = self.spec
         return spec.first if self.available_result == FIRST and spec.first is not None else spec.plan
 
@@ -375,7 +378,7 @@ class Run(Job[RunSpec]):
         check_data(self.folder / (self.available_result or RESULT), dataset)
 
     def read_result(self) -> SweepResult:
-        """Read the result or, if it does not exist, the preview; add a note if defaults have changed.
+        """Read the result or, if it does not exist, the preview. Add a note if defaults have changed.
 
         If neither exists, or if the file is damaged, a RunError is raised.
         """
@@ -383,24 +386,24 @@ class Run(Job[RunSpec]):
             result = read_result(self._checked(self.available_result or RESULT), self.available_plan)
         except UnreadableError as error:
             raise self.damaged() from error
-        remark = self.other_defaults
-        return replace(result, notes=(*result.notes, remark)) if remark else result
+        note = self.other_defaults
+        return replace(result, notes=(*result.notes, note)) if note else result
 
 
 def _checked_name(name: str) -> str:
-    stripped = name.strip()
+    short_name = name.strip()
     checks = Checks(OptionError)
     checks.require(
-        len(stripped) <= MAX_NAME,
+        len(short_name) <= MAX_NAME,
         "name",
-        f"it has {len(stripped):,} characters",
-        f"Take {MAX_NAME} at most.",
+        f"it has {len(short_name):,} characters",
+        f"Use at most {MAX_NAME} characters.",
     )
     checks.require(
-        stripped.isprintable(), "name", "some of its characters can't be printed", "Write one line of text."
+        short_name.isprintable(), "name", "some of its characters can't be printed", "Write one line of text."
     )
     checks.finish()
-    return stripped
+    return short_name
 
 
 def create_run(source: DatasetSource, plan: Sweep, *, first: Sweep | None = None) -> Run:

@@ -39,7 +39,7 @@ class StudyJob(Job[Study]):
 
     @property
     def queue_name(self) -> str:  # type: ignore[override]
-        """Queue of the study: the quick queue if the study takes only seconds and a user waits for it."""
+        """Queue of the study, which is the quick queue if the study takes seconds and a user waits for it."""
         return queue.QUICK if self.spec.kind == "scene" else queue.STUDIES
 
     def stored_status(self) -> RunStatus:
@@ -72,7 +72,7 @@ def find_study(study: Study) -> StudyJob | None:
         return None
 
 
-def forget_the_oldest() -> None:
+def delete_oldest_studies() -> None:
     """Delete the oldest studies if there are more than MAX_STUDIES."""
     folders = sorted(StudyJob.home().iterdir(), key=lambda folder: folder.stat().st_mtime)
     for folder in folders[:-MAX_STUDIES]:

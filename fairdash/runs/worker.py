@@ -1,7 +1,7 @@
-"""Execution of one job (such as a run or an audit) in the process that took it (:mod:`fairdash.cli.worker`).
+"""Execution of one job (such as a run or an audit) in the process that took it from the queue.
 
 Only this process writes to the folder of the job, except for a request to stop. Other processes may compute
-the steps of a long run (:mod:`fairdash.jobs.parallel`); the results are the same.
+the steps of a long run (:mod:`fairdash.jobs.parallel`), with the same results.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from fairdash.runs.result import CURVES
 from fairdash.runs.searches import SearchJob
 from fairdash.runs.state import CANCELLED, DONE, FAILED, UNSURE, JobContext
 from fairdash.runs.store import SPEC, Job, Run
-from fairdash.runs.studies import StudyJob, forget_the_oldest
+from fairdash.runs.studies import StudyJob, delete_oldest_studies
 from fairdash.training.lam_search import LamSearch, search_lam
 from fairdash.training.methods import FAIR_TARIFF
 from fairdash.training.search import search_settings
 from fairdash.training.split_kinds import draw_splits
-from fairdash.utils.memory import beyond, is_out_of_memory, most_memory
+from fairdash.utils.memory import is_out_of_memory, is_over_limit, most_memory
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,13 +43,13 @@ if TYPE_CHECKING:
     from fairdash.data.dataset import Dataset
     from fairdash.training.sweep import Sweep
 
-#: Estimated number of copies of the table that a process holds in memory, besides the predictions of all
-#: models.
+#: Estimated number of copies of the table that a process holds in memory, in addition to the predictions of
+#: all models.
 TABLES_IN_MEMORY = 4
-#: Exponent: n processes are n ** PACE times as fast as one, because they share caches and memory.
+#: n processes are n ** PACE times as fast as one process, because they share caches and memory.
 PACE = 0.7
-#: Several processes are used only if the training takes longer than this number of seconds on a slow core,
-#: because a process takes seconds to start.
+#: Minimum estimated training time in seconds, on a slow core, for which several processes are used. A process
+#: takes seconds to start.
 MIN_SECONDS = 8.0
 
 log = logging.getLogger("fairdash.cli.worker")
@@ -57,12 +57,13 @@ log = logging.getLogger("fairdash.cli.worker")
 SomeJob = TypeVar("SomeJob", bound=Job[Any])
 
 
-#: Function that executes a job. The :data:`fairdash.jobs.steps.StepRunner` stores the results of its steps.
+#: Function that executes a job, with a :class:`fairdash.jobs.steps.StepRunner` that stores the results of its
+#: steps.
 Work: TypeAlias = "Callable[[SomeJob, JobContext, StepRunner], None]"
 
 
 def main(job_id: str, *, run_step: StepRunner = run_directly) -> int:
-    """Execute the job with the id `job_id`; return the exit status, which is 0 after a success."""
+    """Execute the job with the id `job_id`. Return the exit status, which is 0 after a success."""
     job = open_job(job_id)
     if isinstance(job, Run) and job.available_result is None and job.spec.first is not None:
         work_at(job, preview, ends=False)
@@ -72,12 +73,12 @@ def main(job_id: str, *, run_step: StepRunner = run_directly) -> int:
 def work_at(
     job: SomeJob, work: Work[SomeJob], *, run_step: StepRunner = run_directly, ends: bool = True
 ) -> int:
-    """Execute a job unless another process does; record its end, and return the exit status.
+    """Execute a job unless another process does so. Record its end, and return the exit status.
 
     Parameters
     ----------
     ends
-        Whether the job ends when this work ends; false for a preview.
+        True if the job ends when this work ends. False for a preview.
     """
     try:
         with job.lock(seconds=SECONDS_FOR_THE_LOCK):
@@ -97,7 +98,7 @@ def work_at(
 
 
 def open_job(job_id: str, *, owner: str | None = None) -> Job[Any]:
-    """Return the owner's job with this id, of any kind; raise a RunError if no such job exists."""
+    """Return the owner's job of any kind with this id. Raise a RunError if no such job exists."""
     return next((kind for kind in WORK if (kind.home() / job_id).is_dir()), Run)(job_id, owner=owner)
 
 
@@ -111,19 +112,19 @@ def _work(job: SomeJob, work: Work[SomeJob], run_step: StepRunner, context: JobC
     except FairdashError as error:
         context.end(FAILED, str(error))
     except Exception as error:
-        # The process catches all errors here: the log gets the traceback, and the user gets an error number.
+        # All errors are caught here. The log contains the traceback, and the user sees an error number.
         error_id = secrets.token_hex(4)
         log.error("error %s: %s", error_id, trace_of(error))
-        why = f"Unexpected error, logged as {error_id}."
+        reason = f"Unexpected error, logged as {error_id}."
         if is_out_of_memory(error):
-            why = str(
+            reason = str(
                 Problem(
-                    what=f"This {job.label} takes more {beyond()}",
+                    what=f"This {job.label} takes more {is_over_limit()}",
                     hint="Take a sample of the rows, fewer weights or smaller networks, or set "
                     "FAIRDASH_MEMORY to more (in GB).",
                 )
             )
-        context.end(FAILED, why)
+        context.end(FAILED, reason)
     return 1
 
 
@@ -136,17 +137,17 @@ def preview(run: Run, context: JobContext, _: StepRunner) -> None:
     if spec.first is None or run.available_result is not None:
         return
     context.begin("reading the data")
-    # The user waits for the preview. If it uses a sample of the rows or tariffs, it is only a small part of
+    # The user waits for the preview. With a sample of the rows or with tariffs, it is only a small part of
     # the run.
     is_other_work = spec.first_share < 1 or FAIR_TARIFF in spec.first.methods
     share_of_work = 1.0 if is_other_work else spec.share_of_first
-    # The slowness of the machine is measured before and after the preview, because other processes may use
-    # the cores at one of these times.
+    # The speed of the machine is measured before and after the preview, because other processes may use the
+    # cores at one of these times.
     slowness_before = slowness() if is_other_work else 1.0
     dataset = spec.load()
 
-    def on_progress(doing: str, share: float) -> None:
-        context.progress(f"preview: {doing}", share_of_work * share)
+    def on_progress(message: str, share: float) -> None:
+        context.progress(f"preview: {message}", share_of_work * share)
 
     result = execute_sweep(dataset, spec.first, is_preview=True, share=spec.first_share, progress=on_progress)
     if is_other_work:
@@ -163,7 +164,7 @@ def _train(run: Run, context: JobContext, run_step: StepRunner) -> None:
 
     spec, begun = run.spec, run.spec.share_of_first
     context.begin("reading the data", fraction=begun)
-    # Finished steps write their curves again.
+    # The file is deleted, because finished steps write their curves again.
     (run.folder / CURVES).unlink(missing_ok=True)
 
     def on_curve(curve: pd.DataFrame) -> None:
@@ -173,8 +174,8 @@ def _train(run: Run, context: JobContext, run_step: StepRunner) -> None:
             # Only the plot of the training curves is lost, and no result depends on it.
             log.warning("a training curve can't be written: %s", error)
 
-    def progress(doing: str, share: float) -> None:
-        context.progress(doing, begun + (1 - begun) * share)
+    def progress(message: str, share: float) -> None:
+        context.progress(message, begun + (1 - begun) * share)
 
     dataset = spec.load()
     callbacks: dict[str, Any] = {"progress": progress, "on_curve": on_curve}
@@ -189,7 +190,7 @@ def _train(run: Run, context: JobContext, run_step: StepRunner) -> None:
 
 
 def _search(search: SearchJob, context: JobContext, run_step: StepRunner) -> None:
-    """Search with the training rows of the first split; test rows and holdout rows are not used."""
+    """Search with the training rows of the first split. Test rows and holdout rows are not used."""
     context.begin("reading the data")
     spec = search.spec
     dataset = spec.load()
@@ -212,45 +213,46 @@ def _search(search: SearchJob, context: JobContext, run_step: StepRunner) -> Non
     context.save(lambda: search.write_result(result))
 
 
-def _make(job: ModelJob | RepairJob, context: JobContext, _: StepRunner) -> None:
+def _fit_model(job: ModelJob | RepairJob, context: JobContext, _: StepRunner) -> None:
     context.begin("reading the data")
     files = job.files(progress=context.progress)
     context.save(lambda: job.write_files(files))
 
 
 def _audit(audit: AuditJob, context: JobContext, _: StepRunner) -> None:
-    from fairdash.auditing.audit import carry_out
+    from fairdash.auditing.audit import execute_audit
 
     context.begin("reading the data")
     spec = audit.spec
     frame, origin = spec.source.table(owner=spec.owner), origin_of(spec.source)
-    result = carry_out(frame, spec.plan, origin=origin, progress=context.progress, **audit.model)
+    result = execute_audit(frame, spec.plan, origin=origin, progress=context.progress, **audit.model)
     context.save(lambda: audit.write_result(result))
 
 
 def _study(study: StudyJob, context: JobContext, _: StepRunner) -> None:
-    written: dict[str, int] = {}
-    for step in study.spec.carry_out():
+    sizes: dict[str, int] = {}
+    for step in study.spec.run():
         context.progress(step.doing, step.fraction)
         for name, table in step.tables.items():
-            # Studies only add rows to tables. A table with the same number of rows is not written again.
-            if written.get(name) != len(table):
+            # A table with the same number of rows is not written again, because studies only add rows to
+            # tables.
+            if sizes.get(name) != len(table):
                 study.save(name, table)
-                written[name] = len(table)
-    forget_the_oldest()
+                sizes[name] = len(table)
+    delete_oldest_studies()
 
 
 #: Map from kinds of jobs to the functions that execute them. Each kind has a folder in the data folder.
 WORK: Mapping[type[Job[Any]], Work[Any]] = MappingProxyType(
     {
-        **{Run: _train, SearchJob: _search, ModelJob: _make, AuditJob: _audit},
-        **{RepairJob: _make, StudyJob: _study},
+        **{Run: _train, SearchJob: _search, ModelJob: _fit_model, AuditJob: _audit},
+        **{RepairJob: _fit_model, StudyJob: _study},
     }
 )
 
 
 def executor_for(run: Run, dataset: Dataset) -> tuple[Callable[[], Executor], Callable[[], int]] | None:
-    """Return functions for a run's executor and number of processes, or None if one process suffices."""
+    """Return functions that give a run's executor and number of processes, or None for a single process."""
     from fairdash.jobs.parallel import QueueExecutor, local_pool
 
     spec = run.spec
@@ -269,9 +271,9 @@ def is_worth_sharing(dataset: Dataset, plan: Sweep) -> bool:
 
 
 def processes_for(dataset: Dataset, plan: Sweep) -> int:
-    """Return the number of processes for a run, limited by cores and memory; a short run uses one process."""
+    """Return the number of processes for a run, limited by cores and memory. A short run uses one process."""
     if os.environ.get("FAIRDASH_NO_STANDBY") or not is_worth_sharing(dataset, plan):
         return 1
     numbers = TABLES_IN_MEMORY * dataset.features.size + len(plan.models()) * dataset.n_rows
-    # One process is subtracted, because this process also holds the rows and the predictions.
+    # The number is reduced by one, because the main process also holds the rows and the predictions.
     return max(min(n_cores(), int(most_memory() / (8 * numbers)) - 1), 1)

@@ -23,9 +23,9 @@ _PERSONAL = ("uploads", "sources", "runs", "searches", "models", "audits", "repa
 #: Owner of all files if the app has no sign-in.
 LOCAL = "local"
 _OWNER = re.compile(rf"{LOCAL}|[0-9a-f]{{32}}")
-#: Names of unfinished files and folders (:func:`fairdash.storage.bundle.whole_folder`), and maximum number of
-#: seconds to write a file.
+#: Names of unfinished files and folders (:func:`fairdash.storage.bundle.whole_folder`).
 _UNFINISHED = re.compile(r"\..*\.part|\.[0-9a-f]{12}")
+#: Maximum number of seconds to write a file.
 SECONDS_TO_WRITE = 3600.0
 WRITABLE = "Free some space, or set FAIRDASH_HOME to a writable folder."
 
@@ -42,7 +42,7 @@ def sha256_of(path: Path) -> str:
 
 
 def check_owner(owner: str) -> str:
-    """Return an owner that is safe as a part of a path; raise StorageError if the owner is invalid."""
+    """Return an owner that is safe as a part of a path. Raise a StorageError if the owner is invalid."""
     if not _OWNER.fullmatch(owner):
         raise StorageError.of(
             "this is not the id of an owner", f"Give 32 hex digits, or {LOCAL} if the app has no sign-in."
@@ -51,12 +51,12 @@ def check_owner(owner: str) -> str:
 
 
 def data_folder(name: str) -> Path:
-    """Return a folder for permanent files, such as uploads; it need not exist yet."""
+    """Return a folder for permanent files, such as uploads. It may not exist yet."""
     return _home("", "user_data_path") / name
 
 
 def cache_folder(name: str) -> Path:
-    """Return a folder for files that can be downloaded again; it need not exist yet."""
+    """Return a folder for files that can be downloaded again. It may not exist yet."""
     return _home("cache", "user_cache_path") / name
 
 
@@ -75,7 +75,7 @@ def write_whole(path: Path, content: bytes | Callable[[str], None], *, hint: str
     Parameters
     ----------
     content
-        Content of the file, or a function that writes it to a given path, which avoids a second copy of
+        Content of the file, or a function that writes it to a given path. A function avoids a second copy of
         gigabytes in memory.
     hint
         Advice for the user if writing fails.
@@ -87,7 +87,8 @@ def write_whole(path: Path, content: bytes | Callable[[str], None], *, hint: str
     """
     make_parents(path, hint=hint)
     try:
-        # mkstemp creates a file with mode 0600 and a unique name, so two writers never use the same file.
+        # mkstemp creates a file with mode 0600 and a unique name, so that two writers never use the same
+        # file.
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")
         try:
             with os.fdopen(handle, "wb") as file:
@@ -118,24 +119,24 @@ def make_parents(path: Path, *, hint: str = WRITABLE) -> None:
         return
     make_parents(folder, hint=hint)
     try:
-        # Other users could read parents that pathlib creates with parents=True.
+        # With parents=True, pathlib would create parent folders that other users can read.
         folder.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
         raise write_error(error, hint=hint) from error
 
 
 def inside(folder: Path) -> list[Path]:
-    """Return the sorted paths in a folder; an empty list if the folder does not exist."""
+    """Return the sorted paths in a folder, or an empty list if the folder does not exist."""
     return sorted(folder.iterdir()) if folder.is_dir() else []
 
 
 def delete_unfinished(*, now: float) -> None:
-    """Delete half-written files and folders that killed processes left in the folders of personal data.
+    """Delete unfinished files and folders that killed processes have left in the folders of personal data.
 
     Parameters
     ----------
     now
-        Seconds since the epoch; files changed in the last hour may still be in use.
+        Seconds since the epoch. Files changed in the last hour may still be in use.
     """
     for folder in map(data_folder, _PERSONAL):
         for path in (*folder.glob(".*"), *folder.glob("*/.*")):
@@ -145,7 +146,7 @@ def delete_unfinished(*, now: float) -> None:
 
 
 def make_private() -> tuple[Path, ...]:
-    """Remove other accounts' access to the folders of personal data, however they were created.
+    """Remove the access of other accounts to all folders of personal data.
 
     Returns
     -------

@@ -1,10 +1,10 @@
-"""Files stored with hashes that reveal altered bytes: in a zip, in a folder, or in one file.
+"""Files in a zip, in a folder or as one JSON file, with hashes that reveal altered bytes.
 
 a zip              :func:`pack` writes the same bytes for the same files; :func:`unpack` checks the zip
 sha256.json        map of the path of every other file to its SHA-256, in a zip or a folder
 <file>.json        JSON file whose entry "sha256" is the hash of all other entries
 
-Errors name an altered file, but do not show its content.
+Error messages name an altered file, but do not show its content.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from fairdash.storage import sha256, sha256_of, write_error, write_whole
 
 SEAL = "sha256.json"
 _HASH_KEY = "sha256"
-#: Time stamp in a zip for files without a time: the earliest time that a zip can store.
+#: Time stamp in a zip for files without a time. It is the earliest time that a zip can store.
 NO_TIME = (1980, 1, 1, 0, 0, 0)
-#: Maximum number of files in a zip, because it takes time to read any file, even an empty one.
+#: Maximum number of files in a zip, because reading even an empty file takes time.
 MAX_FILES = 20_000
 _ENTRY = b"PK\x01\x02"
 
 
 class AlteredError(ValueError):
-    """Some files differ from the files that were written.
+    """Error for files that were changed after they were written.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class AlteredError(ValueError):
 
 
 class BundleError(ValueError):
-    """The zip was not written by fairdash; the message completes a sentence of the caller."""
+    """Error for a zip that fairdash did not write. The message is a clause, such as “it is damaged”."""
 
 
 def pack(
@@ -67,7 +67,7 @@ def pack(
     time
         Time stamp of the files.
     is_packed
-        Whether to compress the files.
+        True to compress the files.
     """
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w") as archive:
@@ -84,7 +84,8 @@ def unpack(content: bytes, *names: str, largest: int | None = None) -> dict[str,
     Parameters
     ----------
     largest
-        Maximum total size after unpacking; by default the size of the zip, which compressed files exceed.
+        Maximum total size after unpacking. The default, the size of the zip, suits only files that are not
+        compressed.
 
     Raises
     ------
@@ -96,11 +97,11 @@ def unpack(content: bytes, *names: str, largest: int | None = None) -> dict[str,
     left, files = len(content) if largest is None else largest, {}
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            wanted = [member for member in archive.infolist() if not names or member.filename in names]
-            # Declared sizes are checked before unpacking. They may be wrong, so reading is limited, too.
-            if sum(member.file_size for member in wanted) > left:
+            members = [member for member in archive.infolist() if not names or member.filename in names]
+            # Declared sizes are checked before unpacking. They may be wrong, so reading is limited as well.
+            if sum(member.file_size for member in members) > left:
                 raise BundleError("and holds too much")
-            for member in wanted:
+            for member in members:
                 if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
                     raise BundleError("or was packed in an unusual way")
                 with archive.open(member) as part:
@@ -131,10 +132,10 @@ def changed(current: Mapping[str, str], recorded: bytes) -> list[str]:
 
     Parameters
     ----------
-    there
+    current
         Map of names to current hashes.
-    noted
-        Text written by :func:`sealing`. An unreadable text counts as changed.
+    recorded
+        Text from :func:`sealing`. If it is unreadable, only ``sha256.json`` is reported as changed.
     """
     try:
         hashes = json.loads(recorded)
@@ -157,8 +158,8 @@ def seal(folder: Path) -> None:
     write_whole(folder / SEAL, sealing(hashes))
     for name in hashes:
         sync(folder / name)
-    for place in {(folder / name).parent for name in hashes} | {folder}:
-        sync(place)
+    for parent in {(folder / name).parent for name in hashes} | {folder}:
+        sync(parent)
 
 
 def check(folder: Path) -> None:
@@ -178,20 +179,20 @@ def check(folder: Path) -> None:
 
 
 @contextmanager
-def whole_folder(place: Path) -> Iterator[Path]:
-    """Yield a folder to write into, which becomes `place` on success and is removed otherwise.
+def whole_folder(folder: Path) -> Iterator[Path]:
+    """Yield a temporary folder for new files. It is renamed to `folder` on success and removed on failure.
 
     Raises
     ------
     StorageError
-        The disk can't be written, the parent folder is missing, or another process has created `place` first.
+        The disk can't be written, the parent folder is missing, or another process created `folder` first.
     """
-    unfinished = place.with_name(f".{secrets.token_hex(6)}")
+    unfinished = folder.with_name(f".{secrets.token_hex(6)}")
     try:
         unfinished.mkdir(mode=0o700)
         yield unfinished
-        unfinished.rename(place)
-        sync(place.parent)
+        unfinished.rename(folder)
+        sync(folder.parent)
     except StorageError:
         raise
     except OSError as error:
@@ -201,7 +202,7 @@ def whole_folder(place: Path) -> Iterator[Path]:
 
 
 def sync(path: Path) -> None:
-    """Flush a file, or a folder's list of names, to disk before anything relies on it."""
+    """Flush a file, or a folder's list of names, to disk before other files depend on it."""
     if os.name == "nt" and path.is_dir():
         return
     try:
@@ -243,17 +244,17 @@ def write_sealed(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def read_sealed(path: Path) -> dict[str, Any]:
-    """Read a file written by :func:`write_sealed`; raise OSError or the errors of
-    :func:`open_sealed_text`."""
+    """Read a file from :func:`write_sealed`, with OSError or the errors of :func:`open_sealed_text`."""
     return open_sealed_text(path.read_text(encoding="utf-8"))
 
 
 def _hash(content: Mapping[str, Any]) -> str:
-    # The hash is of the content after a round trip through JSON: tuples become lists, and keys become texts.
+    # The content is hashed after a round trip through JSON, where tuples become lists and keys become
+    # strings.
     return sha256(json.dumps(json.loads(json.dumps(content)), sort_keys=True).encode())
 
 
 def _hashes_in(folder: Path) -> dict[str, str]:
     paths = sorted(path for path in folder.rglob("*") if path.is_file() and path != folder / SEAL)
-    found = {path.relative_to(folder).as_posix(): sha256_of(path) for path in paths}
-    return dict(sorted(found.items()))
+    hashes = {path.relative_to(folder).as_posix(): sha256_of(path) for path in paths}
+    return dict(sorted(hashes.items()))

@@ -1,10 +1,10 @@
-"""Log of a run, with one line per event that includes the hash of the previous line.
+"""Log of a run with one line per event, which includes the hash of the previous line.
 
 <run>/log.jsonl   the lines
 <run>/log.json    number of lines and hash of the last line, sealed (:mod:`fairdash.storage.bundle`)
 
-A line that was altered, inserted or removed breaks the chain. The chain detects faults and accidents, but not
-changes by a person who can write all files of the home folder.
+A line that was altered, inserted or removed breaks the chain. The chain reveals faults and accidents, but not
+changes by a person who can write all files in the home folder.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Event:
     details: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def said(self) -> str:
+    def in_words(self) -> str:
         """Sentence that describes the event and its details."""
         details = (f"{name}: {_in_words(value)}" for name, value in self.details.items() if value)
         return "; ".join([self.what, *details])
@@ -69,7 +69,7 @@ class Log:
     events
         Readable events, the oldest first.
     is_whole
-        Whether the log is unchanged.
+        True if the log is unchanged.
     """
 
     events: tuple[Event, ...] = ()
@@ -77,9 +77,9 @@ class Log:
 
 
 def note(folder: Path, what: str, *, who: str, **details: Any) -> None:
-    """Add a line to the log of a job's folder; if that fails, log the failure on the server and continue."""
+    """Add a line to the log of a job's folder. If this fails, log the failure on the server and continue."""
     if not (folder / "spec.json").is_file():
-        # The job was deleted meanwhile, and taking the lock would create its folder again.
+        # The job was deleted in the meantime, and taking the lock would create its folder again.
         return
     try:
         with FileLock(folder / _LOCK, timeout=_SECONDS_FOR_THE_LOCK, is_singleton=False):
@@ -92,8 +92,8 @@ def note(folder: Path, what: str, *, who: str, **details: Any) -> None:
                 "before": sha256(lines[-1]) if lines else "",
             }
             line = json.dumps(event, ensure_ascii=False).encode()
-            # The file is replaced as a whole, because an incomplete line would break the chain of hashes.
-            write_whole(folder / LOG, b"".join(each + b"\n" for each in (*lines, line)))
+            # The whole file is replaced, because an incomplete line would break the chain of hashes.
+            write_whole(folder / LOG, b"".join(entry + b"\n" for entry in (*lines, line)))
             write_sealed(folder / _END, {"lines": len(lines) + 1, "last": sha256(line)})
     except (OSError, StorageError, Timeout, TypeError, ValueError) as error:
         log.error("could not log for %s: %s, by %s (%s)", folder.name, what, who, type(error).__name__)
@@ -108,20 +108,21 @@ def read(folder: Path) -> Log:
     """Return a job's events, and whether the log is unchanged."""
     lines = _lines(folder)
     events, hashes = [], [sha256(line) for line in lines]
-    count, last = _end(folder)
-    # A process that dies between writing a line and the count of lines leaves one more line, which is valid.
+    count, last = _last_line(folder)
+    # If a process dies after writing a line and before updating the count, the file has one more line, which
+    # is valid.
     is_whole = len(lines) in (count, count + 1) and (count == 0 or hashes[count - 1] == last)
-    for line, before in zip(lines, ["", *hashes], strict=False):
+    for line, previous_hash in zip(lines, ["", *hashes], strict=False):
         try:
             content = json.loads(line)
-            is_whole &= content.pop("before") == before
+            is_whole &= content.pop("before") == previous_hash
             events.append(Event(**content))
         except (ValueError, TypeError, KeyError, AttributeError):
             is_whole = False
     return Log(tuple(events), is_whole=is_whole)
 
 
-def _end(folder: Path) -> tuple[int, str]:
+def _last_line(folder: Path) -> tuple[int, str]:
     """Return the recorded number of lines, or −2 if it can't be read, and the hash of the last line."""
     try:
         end = read_sealed(folder / _END)

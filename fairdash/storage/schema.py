@@ -1,7 +1,7 @@
-"""Checks on files from other sources: types, shapes, counts, known names and limits.
+"""Checks of types, shapes, counts, names and limits in files from other sources.
 
-There is one reader for each of JSON, Parquet and safetensors. Declared sizes are checked before the content
-is loaded, where possible, and every fault raises :class:`SchemaError`.
+The readers support JSON, Parquet and safetensors. Where possible, declared sizes are checked before the
+content is loaded. Every fault raises :class:`SchemaError`.
 
 >>> read_json(b'{"n": 1e999}', most_bytes=100)
 Traceback (most recent call last):
@@ -22,18 +22,19 @@ import pandas as pd
 
 from fairdash.utils.records import MAX_WHOLE
 
-#: Maximum depth of nested lists and objects, number of entries of a list or object, and length of a text.
+#: Maximum depth of nested lists and objects, number of entries of a list or object, and length of a string.
 MAX_DEPTH, MAX_ENTRIES, MAX_CHARACTERS = 20, 20_000, 20_000
-#: Maximum number of columns, and maximum absolute value of a number, whose square must be finite.
+#: A table has at most `MAX_COLUMNS` columns. The absolute value of a number is at most `MAX_NUMBER`, so that
+#: its square is finite.
 MAX_COLUMNS, MAX_NUMBER = 5_000, 1e100
 
 TEXT, NUMBER, WHOLE, FLAG = "text", "number", "whole number", "yes or no"
-#: Kind of a column that has texts in some files and numbers in others; only in JSON.
+#: Kind of a JSON column that contains strings in some files and numbers in others.
 SCALAR = "text or number"
 
 
 class SchemaError(ValueError):
-    """A file does not match its declaration; the message says where."""
+    """Error for a file that does not match its declaration. The message names the place."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,13 +46,13 @@ class Column:
     kind
         TEXT, NUMBER, WHOLE or FLAG.
     among
-        Allowed values; None allows all values of this kind.
+        Allowed values, or None for all values of this kind.
     low, high
         Smallest and largest allowed number.
     may_lack
-        Whether a number may be missing (NaN).
+        True if a number may be missing (NaN).
     is_needed
-        Whether the column is required.
+        True if the column is required.
     """
 
     kind: str = NUMBER
@@ -71,7 +72,7 @@ class Array:
     dtype
         Name of the numpy type.
     shape
-        Number of entries along each axis; None allows any number.
+        Number of entries along each axis, or None for any number.
     low, high, may_lack, is_needed
         As in :class:`Column`.
     """
@@ -84,10 +85,10 @@ class Array:
     is_needed: bool = True
 
 
-def require(holds: object, what: str) -> None:
-    """Raise a SchemaError that states `what`, unless the condition `holds`."""
+def require(holds: object, message: str) -> None:
+    """Raise a SchemaError that states `message`, unless the condition `holds`."""
     if not holds:
-        raise SchemaError(what)
+        raise SchemaError(message)
 
 
 def read_json(
@@ -98,13 +99,13 @@ def read_json(
     Parameters
     ----------
     may_lack
-        Whether a number may be missing (NaN).
+        True if a number may be missing (NaN).
     most_entries
         Largest number of entries of a list or an object.
     """
     require(len(content) <= most_bytes, f"it has more than {most_bytes:,} bytes")
     try:
-        # json.loads is recursive: deeply nested lists raise RecursionError.
+        # json.loads is recursive, so deeply nested lists raise RecursionError.
         value = json.loads(content, parse_constant=float)
     except (ValueError, RecursionError) as error:
         raise SchemaError("it is not JSON") from error
@@ -130,8 +131,8 @@ def _check_plain(value: Any, *, depth: int, **limits: Any) -> None:
         require(len(value) <= limits["most_entries"], "it has too many entries")
         for name in value if isinstance(value, dict) else ():
             _check_plain(name, depth=depth + 1, **limits)
-        for each in value.values() if isinstance(value, dict) else value:
-            _check_plain(each, depth=depth + 1, **limits)
+        for item in value.values() if isinstance(value, dict) else value:
+            _check_plain(item, depth=depth + 1, **limits)
 
 
 #: Map of kinds of columns to the types of their cells in JSON.
@@ -139,11 +140,11 @@ _TYPES = {TEXT: (str,), NUMBER: (int, float), WHOLE: (int,), FLAG: (bool,), SCAL
 
 
 def read_records(rows: Any, columns: Mapping[str, Column]) -> pd.DataFrame:
-    """Read a table from its JSON records; `columns` are as in :func:`read_table`."""
+    """Read a table from its JSON records. `columns` has the same meaning as in :func:`read_table`."""
     require(isinstance(rows, list) and all(isinstance(row, dict) for row in rows), "it has no list of rows")
-    needed = [name for name, column in columns.items() if column.is_needed]
-    names = list(rows[0]) if rows else needed
-    require(set(needed) <= set(names) <= columns.keys(), "a table has other columns")
+    needed_columns = [name for name, column in columns.items() if column.is_needed]
+    names = list(rows[0]) if rows else needed_columns
+    require(set(needed_columns) <= set(names) <= columns.keys(), "a table has other columns")
     require(all(list(row) == names for row in rows), "a row has other columns than the first")
     frame = pd.DataFrame({name: [row[name] for row in rows] for name in names})
     for name in names:
@@ -158,12 +159,12 @@ def read_records(rows: Any, columns: Mapping[str, Column]) -> pd.DataFrame:
 
 
 def read_table(content: bytes, columns: Mapping[str, Column], *, most_rows: int) -> pd.DataFrame:
-    """Read the table of a Parquet file, ignoring pandas metadata, which could change the table.
+    """Read the table of a Parquet file. Metadata of pandas is ignored, because it could change the table.
 
     Parameters
     ----------
     columns
-        Map of names to requirements; other columns are refused.
+        Map of names to requirements. Other columns raise an error.
     most_rows
         Largest number of rows.
     """
@@ -178,14 +179,15 @@ def read_table(content: bytes, columns: Mapping[str, Column], *, most_rows: int)
             require(len(names) <= MAX_COLUMNS, "it has too many columns")
             require(len(set(names)) == len(names), "a column appears twice in it")
             require(columns.keys() >= set(names), "it has an unknown column")
-            known = {name: columns[name] for name in names}
-            lacking = [name for name, column in columns.items() if column.is_needed and name not in known]
+            present = {name: columns[name] for name in names}
+            lacking = [name for name, column in columns.items() if column.is_needed and name not in present]
             require(not lacking, f"it lacks the column {', '.join(lacking)}")
-            for name, column in known.items():
+            for name, column in present.items():
                 kind = file.schema_arrow.field(name).type
                 require(_is_of(kind, column.kind), f"{name} is not of type {column.kind}")
-            texts = [name for name, column in known.items() if column.kind == TEXT]
-        # If texts are read as dictionaries, a long text that is repeated in every row is in memory only once.
+            texts = [name for name, column in present.items() if column.kind == TEXT]
+        # If strings are read as dictionaries, a long string that is repeated in every row is in memory only
+        # once.
         with pq.ParquetFile(io.BytesIO(content), read_dictionary=texts) as file:
             table = file.read()
         require(table.num_rows <= most_rows, f"it has more than {most_rows:,} rows")
@@ -199,7 +201,7 @@ def read_table(content: bytes, columns: Mapping[str, Column], *, most_rows: int)
         raise
     except (pa.ArrowException, OSError, ValueError, TypeError, KeyError) as error:
         raise SchemaError("it is not such a Parquet file") from error
-    for name, column in known.items():
+    for name, column in present.items():
         _check_cells(name, frame[name], column)
     return frame.astype(dict.fromkeys(texts, object))
 
@@ -216,7 +218,7 @@ def _is_of(kind: Any, declared: str) -> bool:
 
 def _check_cells(name: str, cells: pd.Series, column: Column) -> None:
     if column.kind in (TEXT, FLAG):
-        # If a cell is empty among values of yes and no, pandas reads the column as objects.
+        # pandas reads a column of truth values with an empty cell as objects.
         require(column.kind == TEXT or cells.dtype == bool, f"a cell of {name} is empty")
         if column.among is not None:
             require(set(cells.unique()) <= set(column.among), f"{name} has an unknown value")

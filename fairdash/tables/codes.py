@@ -1,8 +1,8 @@
 """Detection of cells with a special meaning, such as 999 for a missing age, or 19480711 for 11 July 1948.
 
-The form of a value and its position distinguish a code from a number: -1 is a code if all other numbers are
-non-negative and whole; 999 is a code if it is far above all other numbers. fairdash reports likely codes, and
-adds a note if it replaces them.
+fairdash detects codes by their form and by their distance from the other values. For example, -1 is a code if
+all other numbers are whole and non-negative, and 999 is a code if it is far above all other numbers. fairdash
+reports likely codes, and adds a note if it replaces them.
 
 >>> ages = pd.Series([18, 25, 31, 40, 52, 66, 71] * 3 + [999] * 4, name="age")
 >>> special_codes(ages)
@@ -19,23 +19,24 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.tables.grammar import folded, words_in_order
+from fairdash.tables.grammar import without_accents, words_in_order
 from fairdash.tables.header_words import meanings_of, other_words
 from fairdash.utils.text import amount, counted
 
 Floats = NDArray[np.float64]
 
-#: Minimum number of rows with a code, minimum number of distinct values besides codes, and maximum number of
-#: codes.
+#: A code must occur in at least `_MIN_ROWS` rows of a column with at least `_MIN_VALUES` other distinct
+#: values. A column has at most `_MAX_CODES` codes.
 _MIN_ROWS, _MIN_VALUES, _MAX_CODES = 3, 5, 6
-#: Numbers that programs such as Stata write for missing numbers: limits of integer types, and huge numbers.
+#: Numbers that programs such as Stata write for missing cells, namely limits of integer types and huge
+#: numbers.
 _LIMITS = frozenset(
     float(sign * number)
     for number in (2**15 - 1, 2**15, 2**16 - 1, 2**31 - 1, 2**31, 2**32 - 1, 2**63, 10**20, 10**30)
     for sign in (1, -1)
 )
-#: Minimum distance of a code from the other values: as a share of the range of these values, and in multiples
-#: of the median step between them.
+#: The distance of a code from the other values is more than `_GAP` times their range, and more than `_STEPS`
+#: times the median difference between adjacent values.
 _GAP, _STEPS = 0.1, 5
 #: Placeholder dates for “unknown”, “from the beginning” and “until further notice”.
 _DAYS = (
@@ -44,27 +45,25 @@ _DAYS = (
 )
 _SPECIAL_DAYS = frozenset(np.datetime64(day, "D") for day in _DAYS.split())
 _MIN_DAYS_AWAY = 5 * 365
-#: Range of plausible years in a column of years, and the placeholder for an unknown year.
+#: Plausible years in a column of years are in the range `_YEARS`. `_BEGINNING` stands for an unknown year.
 _YEARS, _BEGINNING = (1905, 2150), 1900
 #: Names that programs give to a column of row numbers.
 ROW_NAMES = re.compile(
     r"Unnamed: ?0|column 1_*|X|V1|\.\.\.1|index|level_0|row_?names?|row\.names|_N_|obs", re.IGNORECASE
 )
-#: Range of days written as numbers such as 19480711; then the maximum number of levels in a search for
-#: spellings, the number of rows that are checked first, and the maximum number of levels in a sentence.
+#: Range of dates that are written as numbers, such as 19480711 for 11 July 1948.
 _FIRST_DAY, _LAST_DAY = 18000101, 21001231
 _MAX_LEVELS, _LOOKED_AT, _MAX_SHOWN = 50, 1000, 3
-#: Levels that mean a total, without capitals and accents, and the maximum share of rows with a level of this
-#: kind.
+#: Words for a total, in lower case and without accents.
 TOTALS = frozenset(
     "total totals sum gesamt gesamtsumme summe insgesamt totaux totale totali totales somme suma somma totaal"
     " som".split()
 )
+#: Maximum share of rows with a level that means a total.
 _TOTALS_SHARE = 0.02
-#: Words in the headers of columns of dates. These columns may contain numbers of days since 1970, 1960 or
-#: 1900.
+#: Words in the headers of date columns. The cells of these columns may be days since 1970, 1960 or 1900.
 _DATE_WORDS = frozenset("date datum geburtsdatum fecha dob birthdate birthday".split())
-#: Words in the headers of counts. These columns may contain numbers of days that are not dates.
+#: Words in the headers of columns with a duration or a count, such as “days insured”, and not with dates.
 _COUNT_WORDS = frozenset("count number days day lag since until months weeks tage jours".split())
 _MIN_DAYS, _SURE_DAYS, _MAX_DAYS = -40_000, 4_000, 80_000
 _EPOCHS = {"R": "1970-01-01", "SAS and Stata": "1960-01-01", "Excel": "1899-12-30"}
@@ -73,12 +72,12 @@ _YOUNGEST, _OLDEST = 10, 120
 
 
 def special_codes(values: pd.Series) -> dict[float | np.datetime64, int]:
-    """Return a map from the likely codes in a column to their numbers of rows.
+    """Return the likely codes in a column, each with its number of rows.
 
     Parameters
     ----------
     values : Series, shape (n,)
-        Column of numbers or dates. For any other column, the result is empty.
+        Column of numbers or dates. A column of another kind has no codes.
     """
     if pd.api.types.is_datetime64_any_dtype(values.dtype):
         return _special_days(values)
@@ -88,7 +87,7 @@ def special_codes(values: pd.Series) -> dict[float | np.datetime64, int]:
     cells: Floats = values.to_numpy(dtype=np.float64, na_value=np.nan)
     codes: dict[float | np.datetime64, int] = {}
     low, high = np.fmin.reduce(cells, initial=np.inf), np.fmax.reduce(cells, initial=-np.inf)
-    # In most columns, the smallest and the largest value don't have the form of a code, so the search ends
+    # In most columns, neither the smallest nor the largest value has the form of a code, and the search ends
     # here.
     for sign in (1, -1):
         if (low if sign < 0 else high) * sign > 0 and _looks_special(low if sign < 0 else high):
@@ -99,7 +98,7 @@ def special_codes(values: pd.Series) -> dict[float | np.datetime64, int]:
 
 
 def _looks_special(number: float) -> bool:
-    """Return whether a number has the form of a code: 99, 998, -1, or the limit of an integer type."""
+    """Return whether a number has the form of a code, such as 99, 998, -1 or the limit of an integer type."""
     if not np.isfinite(number):
         return False
     if number in _LIMITS or abs(number) > 1e300 or number in range(-9, 0):
@@ -144,7 +143,7 @@ def _codes_at_end(cells: Floats, sign: int) -> dict[float | np.datetime64, int]:
 
 
 def _is_far_from_others(levels: Floats, counts: NDArray[np.int64], sign: int) -> bool:
-    """Return whether the last of `levels`, which are multiplied by `sign`, is far above the others."""
+    """Return whether the last of `levels` is far above the others. All levels are multiplied by `sign`."""
     *_, code = levels
     others = levels[:-1]
     if sign < 0 and others[-1] <= 0:
@@ -153,7 +152,7 @@ def _is_far_from_others(levels: Floats, counts: NDArray[np.int64], sign: int) ->
         return bool(code > 9 or others[0] <= -10 or (others != np.round(others)).any())
     endings = np.mod(np.abs(others), 100) == code % 100
     if code >= 99 and endings.mean() > 0.2:
-        # Prices such as 199 and 299 end in 99, too, so this ending alone proves no code.
+        # Prices such as 199 and 299 also end in 99, so this ending alone does not indicate a code.
         return False
     step = float(np.median(np.diff(others[-_STEPS - 1 :])))
     gap, spread = code - others[-1], others[-1] - others[0]
@@ -178,21 +177,21 @@ def _leading_placeholders(name: object, cells: Floats, first: float) -> int:
 
 
 def _special_days(values: pd.Series) -> dict[float | np.datetime64, int]:
-    known = values.dropna()
-    known = known.dt.tz_localize(None) if getattr(known.dtype, "tz", None) is not None else known
-    days = known.to_numpy().astype("datetime64[D]")
+    present = values.dropna()
+    present = present.dt.tz_localize(None) if getattr(present.dtype, "tz", None) is not None else present
+    days = present.to_numpy().astype("datetime64[D]")
     codes: dict[float | np.datetime64, int] = {}
     for end in (np.min, np.max):
         if len(days) == 0 or (day := end(days)) not in _SPECIAL_DAYS:
             continue
-        count, rest = int((days == day).sum()), days[days != day]
-        is_far = len(rest) and abs(int((end(rest) - day) / np.timedelta64(1, "D"))) > _MIN_DAYS_AWAY
+        count, others = int((days == day).sum()), days[days != day]
+        is_far = len(others) and abs(int((end(others) - day) / np.timedelta64(1, "D"))) > _MIN_DAYS_AWAY
         if count >= _MIN_ROWS and is_far:
             codes[day] = count
     return codes
 
 
-def written(code: float | np.datetime64) -> str:
+def code_text(code: float | np.datetime64) -> str:
     """Format a code as it is written in files."""
     if isinstance(code, np.datetime64):
         return str(code)
@@ -200,12 +199,12 @@ def written(code: float | np.datetime64) -> str:
 
 
 def numbers_rows(values: pd.Series, *, gaps: bool = False) -> bool:
-    """Return whether a column contains row numbers, in any order, that start at 0 or 1.
+    """Return whether a column contains row numbers in any order, without gaps, from 0 or 1.
 
     Parameters
     ----------
     gaps
-        Whether the row numbers may have gaps, as after rows are removed in R.
+        True if the row numbers may have gaps and any start, for example because rows were removed in R.
     """
     if not pd.api.types.is_integer_dtype(values.dtype) or len(values) < 2 or values.isna().any():
         return False
@@ -214,46 +213,46 @@ def numbers_rows(values: pd.Series, *, gaps: bool = False) -> bool:
     return bool((is_whole or (gaps and low >= 0 and high < 20 * n)) and values.is_unique)
 
 
-def said_of_codes(values: pd.Series) -> list[str]:
-    """Return a sentence on a column's likely codes, or "" for a column without codes."""
+def codes_in_words(values: pd.Series) -> list[str]:
+    """Return a list with a sentence on a column's likely codes, or an empty list if there are none."""
     if not (codes := special_codes(values)):
         return []
-    text = ", ".join(f"{written(code)} in {counted(count, 'row')}" for code, count in codes.items())
-    marks = " ".join(f"--missing {values.name}={written(code)}" for code in codes)
+    text = ", ".join(f"{code_text(code)} in {counted(count, 'row')}" for code, count in codes.items())
+    marks = " ".join(f"--missing {values.name}={code_text(code)}" for code in codes)
     return [
-        f"“{values.name}” holds {text}, apart from all other values. This may be a code for a missing value "
-        f"and is used as a number unless you say so ({marks})."
+        f"“{values.name}” holds {text}, apart from all other values. This may be a code for a missing value. "
+        f"It is used as a number, unless you add the option {marks}."
     ]
 
 
 def doubts_about(values: pd.Series) -> list[str]:
     """Return sentences on values that probably have a special meaning in a column."""
-    remark = said_of_codes(values)
+    note = codes_in_words(values)
     if day_numbers(values) is not None:
-        remark.append(
-            f"“{values.name}” holds dates written as numbers, such as {values.dropna().iloc[0]:.0f}. The "
-            "dates are used as numbers unless you use them as years or ages."
+        note.append(
+            f"“{values.name}” holds dates written as numbers, such as {values.dropna().iloc[0]:.0f}. Without "
+            "a conversion to years or ages, they are used as numbers."
         )
-    remark += _said_of_counted_days(values)
+    note += counted_days_in_words(values)
     levels = _levels(values)
-    if alike := said_of_spellings(values, levels):
-        remark.append(
-            f"“{values.name}”: {alike}. These levels count as different unless you write them alike "
+    if warning := spellings_in_words(values, levels):
+        note.append(
+            f"“{values.name}”: {warning}. They are different levels unless you choose one spelling "
             f"(--one-spelling {values.name})."
         )
     for level in levels:
-        word = folded(level.strip()).removeprefix("grand ")
+        word = without_accents(level.strip()).removeprefix("grand ")
         rows = int((values == level).sum()) if word in TOTALS else 0
         if 0 < rows <= max(1, _TOTALS_SHARE * len(values)):
-            remark.append(
+            note.append(
                 f"“{values.name}” holds “{level}” in {counted(rows, 'row')}, used as a level. If this level "
                 "is the total of other rows, leave it out."
             )
-    return remark
+    return note
 
 
-def _said_of_counted_days(values: pd.Series) -> list[str]:
-    """Return a sentence if a column's name suggests dates, but its cells may be numbers of days."""
+def counted_days_in_words(values: pd.Series) -> list[str]:
+    """Return a list with a warning if a column is named like a date, but its cells may be numbers of days."""
     words = words_in_order(str(values.name))
     if _DATE_WORDS.isdisjoint(words) or not _COUNT_WORDS.isdisjoint(words) or not is_plain_number(values):
         return []
@@ -271,7 +270,7 @@ def _said_of_counted_days(values: pd.Series) -> list[str]:
 
 
 def is_plain_number(values: pd.Series) -> bool:
-    """Return whether a column contains numbers; truth values are not numbers."""
+    """Return whether a column contains numbers. Truth values are not numbers."""
     return pd.api.types.is_numeric_dtype(values.dtype) and not pd.api.types.is_bool_dtype(values.dtype)
 
 
@@ -283,23 +282,23 @@ def day_numbers(values: pd.Series) -> pd.Series | None:
     """
     if not is_plain_number(values):
         return None
-    # If all cells are missing, the smallest is NaN, or NA, which cannot be compared.
+    # If all cells are missing, the minimum is NaN, or NA, whose comparison would raise an error.
     if pd.isna(low := values.min()) or not _FIRST_DAY <= float(low) <= float(values.max()) <= _LAST_DAY:
         return None
-    known = values.dropna()
-    if (known % 1 != 0).any():
+    present = values.dropna()
+    if (present % 1 != 0).any():
         return None
-    month, day = known // 100 % 100, known % 100
+    month, day = present // 100 % 100, present % 100
     if ((month < 1) | (month > 12) | (day < 1) | (day > 31)).any():
         return None
-    days = pd.to_datetime(known.astype(np.int64).astype(str), format="%Y%m%d", errors="coerce")
+    days = pd.to_datetime(present.astype(np.int64).astype(str), format="%Y%m%d", errors="coerce")
     return None if days.isna().any() else days.reindex(values.index)
 
 
 def spellings(values: pd.Series, levels: list[str] | None = None) -> list[list[str]]:
     """Return groups of levels that differ only in capitals or spaces, the most frequent level first.
 
-    `levels` are the column's levels; by default they are computed.
+    By default, `levels` are computed from `values`.
 
     >>> spellings(pd.Series(["Male", "male ", "Male", "female"]))
     [['Male', 'male ']]
@@ -316,38 +315,38 @@ def spellings(values: pd.Series, levels: list[str] | None = None) -> list[list[s
 
 
 def _levels(values: pd.Series) -> list[str]:
-    """Return the levels of a text column with few levels; an empty list for any other column."""
+    """Return the levels of a text column with few levels, or an empty list for any other column."""
     if not (pd.api.types.is_string_dtype(values.dtype) or isinstance(values.dtype, pd.CategoricalDtype)):
         return []
     if values.head(_LOOKED_AT).nunique() > _MAX_LEVELS:
         return []
     levels = pd.Series(values.unique()).dropna().tolist()
-    return levels if len(levels) <= _MAX_LEVELS and all(isinstance(each, str) for each in levels) else []
+    return levels if len(levels) <= _MAX_LEVELS and all(isinstance(level, str) for level in levels) else []
 
 
-def said_of_spellings(values: pd.Series, levels: list[str] | None = None) -> str:
+def spellings_in_words(values: pd.Series, levels: list[str] | None = None) -> str:
     """Return a sentence on levels that differ only in capitals or spaces, or "" if there are none."""
     if not (groups := spellings(values, levels)):
         return ""
-    rows = int(values.isin([each for group in groups for each in group]).sum())
-    shown = "; ".join(" and ".join(f"“{each}”" for each in group) for group in groups[:_MAX_SHOWN])
-    return f"levels differ in capitals or spaces alone: {shown} ({counted(rows, 'row')})"
+    rows = int(values.isin([level for group in groups for level in group]).sum())
+    examples = "; ".join(" and ".join(f"“{level}”" for level in group) for group in groups[:_MAX_SHOWN])
+    return f"levels differ in capitals or spaces alone: {examples} ({counted(rows, 'row')})"
 
 
-def in_one_spelling(values: pd.Series) -> tuple[pd.Series, str]:
-    """Return two things: a column with one level for each group of :func:`spellings`, and a note."""
+def unify_spellings(values: pd.Series) -> tuple[pd.Series, str]:
+    """Return a column with one spelling of each level, and a note on the changes (see :func:`spellings`)."""
     groups = spellings(values)
     new_level = {other: group[0] for group in groups for other in group}
     changed = values.astype(object).map(lambda cell: new_level.get(cell, cell))
     count = int((changed != values.astype(object))[values.notna()].sum())
-    shown = ", ".join(f"“{group[0]}”" for group in groups)
-    return changed, f"“{values.name}”: {shown} in one spelling ({counted(count, 'row')} changed)."
+    examples = ", ".join(f"“{group[0]}”" for group in groups)
+    return changed, f"“{values.name}”: {examples} in one spelling ({counted(count, 'row')} changed)."
 
 
 def without_codes(values: pd.Series) -> tuple[pd.Series, str]:
-    """Replace likely codes by missing cells; return the column and a note."""
+    """Replace likely codes by missing cells. Return the new column and a note on the changes."""
     codes = special_codes(values)
     days = values.to_numpy().astype("datetime64[D]") if values.dtype.kind == "M" else values
-    shown = ", ".join(map(written, codes))
-    note = f"“{values.name}”: {shown} is a missing cell ({counted(sum(codes.values()), 'row')})."
+    examples = ", ".join(map(code_text, codes))
+    note = f"“{values.name}”: {examples} is a missing cell ({counted(sum(codes.values()), 'row')})."
     return values.mask(np.isin(days, np.array(list(codes)))), note

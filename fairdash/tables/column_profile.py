@@ -34,8 +34,8 @@ class ColumnProfile:
         Statistics of the known cells for numbers and truth values; None for other kinds. If there is an
         exposure, the mean is weighted by the exposure, unless the cells are totals over the exposure period.
     histogram
-        Numbers of rows: for numbers, in twelve equal intervals between minimum and maximum; for text, in the
-        twelve most frequent levels; empty for other kinds.
+        Numbers of rows in twelve equal intervals between minimum and maximum. For text, numbers of rows with
+        the twelve most frequent levels. Empty for other kinds.
     """
 
     name: str
@@ -89,7 +89,7 @@ def profile_table(
         the means of totals.
     totals
         Columns whose cells are totals over the exposure period, such as claims. Their means are unweighted,
-        because a weighted mean would count the length of a policy twice.
+        because a weighted mean would count the exposure twice.
     """
     unweighted = set(totals) if weight is None else {*totals, weight.name}
     return tuple(
@@ -100,25 +100,25 @@ def profile_table(
 
 def _profile(values: pd.Series, weight: np.ndarray | None) -> ColumnProfile:
     kind = kind_of(values)
-    known = values.dropna()
+    present = values.dropna()
     # Cells of other types, such as lists, may not be comparable.
-    n_distinct = int(known.nunique()) if kind != "other" else 0
-    histogram = known.value_counts().head(_STEPS).tolist() if kind == "text" else []
+    n_distinct = int(present.nunique()) if kind != "other" else 0
+    histogram = present.value_counts().head(_STEPS).tolist() if kind == "text" else []
     minimum = mean = maximum = None
-    if kind in NUMBERS and len(known):
-        numbers = known.to_numpy(dtype=float)
-        # The sum of numbers near the largest float overflows, and the mean is then infinite.
+    if kind in NUMBERS and len(present):
+        numbers = present.to_numpy(dtype=float)
+        # If the numbers are near the largest float, their sum overflows, and the mean is infinite.
         with np.errstate(over="ignore"):
             mean = float(np.average(numbers, weights=None if weight is None else weight[values.notna()]))
         finite = numbers[np.isfinite(numbers)]
-        # If the numbers are near the largest float, numpy can't divide their range into intervals.
+        # numpy can't divide the range into intervals if the numbers are near the largest float.
         if len(finite) and np.abs(finite).max() < 1e300:
             histogram = np.histogram(finite, bins=_STEPS)[0].tolist()
         minimum, maximum = float(numbers.min()), float(numbers.max())
     return ColumnProfile(
         name=str(values.name),
         kind=kind,
-        n_missing=len(values) - len(known),
+        n_missing=len(values) - len(present),
         n_distinct=n_distinct,
         minimum=minimum,
         mean=mean,
@@ -128,13 +128,14 @@ def _profile(values: pd.Series, weight: np.ndarray | None) -> ColumnProfile:
 
 
 #: Number of quantile groups in FairQuant.
-GROUPS_WANTED = 50
+N_GROUPS = 50
 _MANY_ZEROS = 0.5
 #: A tail is heavy if the 1 % of rows farthest from the median make up at least this share of the sum of all
-#: distances from the median. For normal or exponential costs, the share is less than a twelfth.
+#: distances from the median. For normally or exponentially distributed costs, this share is less than a
+#: twelfth.
 _FREQUENT_SHARE = 0.15
-#: A remark states a quantile only if at least this many rows lie beyond the quantile. Otherwise the remark
-#: could reveal the value of a single person.
+#: Minimum number of rows beyond a quantile that a remark states. With fewer rows, the remark could reveal the
+#: value of a single person.
 _MIN_BEYOND = 20
 
 
@@ -147,10 +148,10 @@ def target_remarks(target: pd.Series) -> tuple[str, ...]:
         float64, finite.
     """
     cells = target.to_numpy(dtype=float)
-    remarks = []
+    notes = []
     zeros = float(np.mean(cells == 0))
     if zeros >= _MANY_ZEROS:
-        remarks.append(
+        notes.append(
             f"“{target.name}” is zero in {100 * zeros:.0f} % of the rows: "
             "a squared error depends mostly on the few other rows."
         )
@@ -159,15 +160,15 @@ def target_remarks(target: pd.Series) -> tuple[str, ...]:
     share = float(distances[:n_largest].sum() / distances.sum()) if distances.sum() > 0 else 0.0
     if len(cells) >= 100 and share >= _FREQUENT_SHARE:
         limit = f" (beyond {np.quantile(cells, 0.99):.3g})" if n_largest >= _MIN_BEYOND else ""
-        remarks.append(
+        notes.append(
             f"“{target.name}” has a heavy tail: the 1 % of rows farthest from the median{limit} make up "
             f"{100 * share:.0f} % of all distances from it. These values are used unchanged, never clipped."
         )
-    return tuple(remarks)
+    return tuple(notes)
 
 
 def quantile_support(values: pd.Series) -> int:
-    """Count the distinct groups among `GROUPS_WANTED` quantile groups. Equal values are in the same group.
+    """Count the distinct groups among `N_GROUPS` quantile groups. Equal values are in the same group.
 
     Parameters
     ----------
@@ -175,9 +176,8 @@ def quantile_support(values: pd.Series) -> int:
         A sensitive column: float64, finite.
     """
     share = (values.rank().to_numpy() - 0.5) / len(values)
-    # A rounding error may make a product slightly smaller than a whole number, so 1e-9 is added before
-    # rounding down.
-    return len(np.unique(np.floor(share * min(GROUPS_WANTED, len(values)) + 1e-9)))
+    # The added 1e-9 offsets rounding errors, which may make a product slightly smaller than a whole number.
+    return len(np.unique(np.floor(share * min(N_GROUPS, len(values)) + 1e-9)))
 
 
 def support_sentence(values: pd.Series) -> str:
@@ -188,6 +188,6 @@ def support_sentence(values: pd.Series) -> str:
     else:
         ties = f"the most common is in {100 * counts.max() / len(values):.2g} % of the rows"
     return (
-        f"{len(counts):,} different values; {ties}. {quantile_support(values)} of {GROUPS_WANTED} quantile "
+        f"{len(counts):,} different values; {ties}. {quantile_support(values)} of {N_GROUPS} quantile "
         "groups are distinct."
     )

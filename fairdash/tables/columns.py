@@ -1,4 +1,4 @@
-"""Requirements for columns in each role, which the Data page, data sets and estimators check."""
+"""Requirements for columns in each role, which apply on the Data page, in data sets and in estimators."""
 
 from __future__ import annotations
 
@@ -16,24 +16,23 @@ from fairdash.tables.roles import EXPOSURE, PREDICTION, SENSITIVE, TARGET, TIME
 from fairdash.utils.classes import MIN_ROWS, Classes, classes_of, column_of, holds_text, why_no_classes
 from fairdash.utils.rounding import is_rounding, precision
 
-#: Role of columns that training uses, but that are not inputs of the predictor. Without a fairness penalty,
-#: these columns may be constant.
+#: Role of a sensitive column of an estimator. Training uses it, but the predictor does not. It may be
+#: constant if the model is trained without a fairness penalty.
 SENSITIVE_FEATURE = "sensitive feature"
 
-#: Largest absolute value of a number: the squares of larger numbers overflow a 64-bit float.
+#: Largest absolute value of a number. The squares of larger numbers overflow a 64-bit float.
 MAX_MAGNITUDE = 1e150
 
-#: Maximum number of levels of a text column that is checked for classes. A column with more levels identifies
-#: rows.
+#: Maximum number of classes in a text column. A column with more levels probably identifies rows.
 _MAX_TEXTS = 10_000
-#: Types of levels that JSON, and therefore a model's file, can store.
+#: Types of levels that can be stored in a model's JSON file.
 _LEVELS_OF_A_FILE = (str, bool, int, float)
 
 
 def role_problems(values: pd.Series, *, role: str, lines: np.ndarray | None = None) -> list[Problem]:
     """List the problems of a float column in a role: missing cells, infinite cells, or a single value.
 
-    A prediction may be constant: it can be audited, and depends on no other column. An exposure must be above
+    A prediction may be constant, because constant predictions can be audited too. An exposure must be above
     zero, because targets are divided by it. Rows without exposure are never left out silently, because they
     may contain claims.
 
@@ -62,7 +61,9 @@ def role_problems(values: pd.Series, *, role: str, lines: np.ndarray | None = No
         masks_and_problems.append((below, "the exposure is not above zero in some rows"))
     problems = [infinite_problem(column, infinite, lines)] if role != EXPOSURE and infinite.any() else []
     problems += [
-        _droppable(column, which, what, hint, lines) for which, what in masks_and_problems if which.any()
+        _problem_with_drop_fix(column, which, problem, hint, lines)
+        for which, problem in masks_and_problems
+        if which.any()
     ]
     if role in (TARGET, SENSITIVE):
         problems += constant_problems(values, role)
@@ -73,19 +74,21 @@ def constant_problems(values: pd.Series, role: str) -> list[Problem]:
     """Report a column in which all known numbers are equal."""
     if not is_rounding(values.min(), values.max(), eps=precision(values)):
         return []
-    what = f"the {role} has the same value in every row, so dependence on it is undefined"
-    return [Problem(what=what, hint="Choose a column that varies.", column=str(values.name))]
+    problem = f"the {role} has the same value in every row, so dependence on it is undefined"
+    return [Problem(what=problem, hint="Choose a column that varies.", column=str(values.name))]
 
 
 def infinite_problem(column: str, infinite: np.ndarray, lines: np.ndarray | None = None) -> Problem:
-    """Report the infinite cells of a column; `infinite` and `lines` have the shape (n,)."""
+    """Report the infinite cells of a column. `infinite` and `lines` have the shape (n,)."""
     hint = "Drop these rows, mark the cells as missing, or correct them."
-    return _droppable(column, infinite, "infinite numbers can't be used", hint, lines)
+    return _problem_with_drop_fix(column, infinite, "infinite numbers can't be used", hint, lines)
 
 
-def _droppable(column: str, which: np.ndarray, what: str, hint: str, lines: np.ndarray | None) -> Problem:
+def _problem_with_drop_fix(
+    column: str, which: np.ndarray, problem: str, hint: str, lines: np.ndarray | None
+) -> Problem:
     return Problem(
-        what=what,
+        what=problem,
         hint=hint,
         column=column,
         lines=first_lines(which, lines),
@@ -95,7 +98,7 @@ def _droppable(column: str, which: np.ndarray, what: str, hint: str, lines: np.n
 
 
 def first_lines(which: np.ndarray, lines: np.ndarray | None) -> list[int]:
-    """Return the lines of the first five rows that `which` selects, or [] if the lines are unknown."""
+    """Return the lines of the first five rows where `which` is true, or [] if the lines are unknown."""
     return [] if lines is None else [int(line) for line in lines[which][:5]]
 
 
@@ -113,12 +116,12 @@ def outcome_problems(values: pd.Series, role: str) -> Iterator[Problem]:
 
 
 def group_problems(values: pd.Series, lines: np.ndarray | None = None) -> Iterator[Problem]:
-    """Yield the problems of a column of groups, which may have any type; `lines` has the shape (n,)."""
+    """Yield the problems of a column of groups, which may have any type. `lines` has the shape (n,)."""
     missing = values.isna().to_numpy()
     if missing.any():
         yield Problem(
             what="rows without a group",
-            hint="Fill these cells in the file. For a row without a group, enter a value of its own.",
+            hint="Fill these cells in the file. Give each row without a group its own value.",
             column=str(values.name),
             lines=first_lines(missing, lines),
             count=int(missing.sum()),
@@ -132,7 +135,7 @@ def group_problems(values: pd.Series, lines: np.ndarray | None = None) -> Iterat
 
 
 def feature_problems(values: pd.Series, *, levels: type | tuple[type, ...] = object) -> Iterator[Problem]:
-    """Yield the reasons why a column can't be a feature; category levels must be of a type in `levels`."""
+    """Yield the reasons why a column can't be a feature. The type of its levels must be in `levels`."""
     if is_number(values):
         yield from number_problems(values)
     elif not _has_levels(values, levels):
@@ -182,17 +185,17 @@ def _floats(values: pd.Series) -> NDArray[np.float64]:
 
 
 def as_pandas(table: Any) -> Any:
-    """Convert a polars or Arrow table or column to pandas with narwhals; return anything else unchanged."""
+    """Convert a polars or Arrow table or column to pandas with narwhals. Return anything else unchanged."""
     if isinstance(table, (pd.DataFrame, pd.Series, np.ndarray, list, tuple)):
         return table
     import narwhals as nw
 
-    known = nw.from_native(table, pass_through=True, eager_only=True, allow_series=True)
-    if isinstance(known, nw.DataFrame):
+    frame = nw.from_native(table, pass_through=True, eager_only=True, allow_series=True)
+    if isinstance(frame, nw.DataFrame):
         # pandas has no type for 128-bit integers.
-        wide = [name for name, kind in known.schema.items() if kind in (nw.Int128, nw.UInt128)]
-        known = known.with_columns(*(nw.col(name).cast(nw.Float64) for name in wide)) if wide else known
-    return known.to_pandas() if isinstance(known, (nw.DataFrame, nw.Series)) else table
+        wide = [name for name, kind in frame.schema.items() if kind in (nw.Int128, nw.UInt128)]
+        frame = frame.with_columns(*(nw.col(name).cast(nw.Float64) for name in wide)) if wide else frame
+    return frame.to_pandas() if isinstance(frame, (nw.DataFrame, nw.Series)) else table
 
 
 def require_unique(table: pd.DataFrame) -> None:
@@ -230,7 +233,7 @@ def clean_features(table: pd.DataFrame, *, numbers: Collection[Hashable] = ()) -
     return pd.DataFrame(converted, index=table.index, columns=table.columns)
 
 
-def sensitive_table(values: Any, *, name: str, fewest: int = MIN_ROWS) -> NDArray[np.float64]:
+def sensitive_table(values: Any, *, name: str, min_rows: int = MIN_ROWS) -> NDArray[np.float64]:
     """Return sensitive features as numbers (n, d). A class becomes an indicator column of 0 and 1.
 
     Parameters
@@ -239,9 +242,9 @@ def sensitive_table(values: Any, *, name: str, fewest: int = MIN_ROWS) -> NDArra
         Sensitive features as array, Series or DataFrame, (n,) or (n, d). Rows are matched by position.
     name
         Name that messages use for a column without a name.
-    fewest
-        Minimum number of rows per class: smaller classes are merged. Pass 0 for rows that training does not
-        use.
+    min_rows
+        Minimum number of rows per class. Smaller classes are merged. Enter 0 for rows that are not used in
+        training.
 
     Raises
     ------
@@ -262,10 +265,10 @@ def sensitive_table(values: Any, *, name: str, fewest: int = MIN_ROWS) -> NDArra
         if is_number(column):
             numbers = {title: _floats(column)}
         elif holds_text(column) and not _are_numbers(column):
-            classes = classes_of(column, fewest=fewest)
-            if (why := why_no_classes(classes)) is not None:
+            classes = classes_of(column, min_rows=min_rows)
+            if (reason := why_no_classes(classes)) is not None:
                 hint = "Merge classes, or turn the column into numbers."
-                checks.require(False, title, f"the column is treated as classes, and {why}", hint)
+                checks.require(False, title, f"the column is treated as classes, and {reason}", hint)
             numbers = classes.columns(title)
         else:
             checks.problems.append(_not_numbers(column))
@@ -278,7 +281,7 @@ def sensitive_table(values: Any, *, name: str, fewest: int = MIN_ROWS) -> NDArra
 
 
 def _as_numbers_or_text(column: pd.Series) -> pd.Series:
-    """Convert a column of objects to numbers if all its cells are numbers; else return it unchanged."""
+    """Convert a column of objects to numbers if all its cells are numbers. Otherwise return it unchanged."""
     if column.dtype != object or any(isinstance(cell, str) for cell in column.dropna()):
         return column
     try:
@@ -288,9 +291,9 @@ def _as_numbers_or_text(column: pd.Series) -> pd.Series:
 
 
 def _are_numbers(column: pd.Series) -> bool:
-    """Return whether at least half of a column's texts are numbers."""
-    known = column.dropna().astype(object)
-    return bool(2 * pd.to_numeric(known, errors="coerce").notna().sum() >= len(known))
+    """Return whether at least half of a column's strings are numbers."""
+    present = column.dropna().astype(object)
+    return bool(2 * pd.to_numeric(present, errors="coerce").notna().sum() >= len(present))
 
 
 def _not_numbers(column: pd.Series) -> Problem:
@@ -304,7 +307,7 @@ def _not_numbers(column: pd.Series) -> Problem:
 
 
 def as_classes(values: pd.Series) -> Classes | None:
-    """Return the classes of a text column, or None for other columns and for text that a fix can convert.
+    """Return the classes of a text column. Return None for other columns and for text that a fix can convert.
 
     Numbers that are stored as text, for example because of an unknown decimal mark, are not classes.
 
@@ -324,22 +327,22 @@ def as_classes(values: pd.Series) -> Classes | None:
 
 
 def codes_of(classes: Classes, values: pd.Series, role: str) -> pd.Series | Problem:
-    """Return the code of each row's class as float64 (NaN for a missing class), or the column's problem."""
-    if (why := why_no_classes(classes)) is None:
+    """Return the number of each row's class as float64 (NaN for a missing class), or the column's problem."""
+    if (reason := why_no_classes(classes)) is None:
         codes = np.where(classes.codes < 0, np.nan, classes.codes)
         return pd.Series(codes, index=values.index, name=values.name)
     hint = "Merge classes in the file, or choose another column."
-    return Problem(what=f"the {role} is treated as classes, and {why}", hint=hint, column=str(values.name))
+    return Problem(what=f"the {role} is treated as classes, and {reason}", hint=hint, column=str(values.name))
 
 
 def texts_of(texts: Mapping[str, str], classes: Iterable[str], columns: Iterable[str]) -> dict[str, str]:
-    """Return a map from columns to notes; a column's note also applies to the indicators of its classes.
+    """Return a map from columns to notes. A column's note also applies to the indicators of its classes.
 
     >>> texts_of({"region": "Region of residence"}, ["region"], ["region: north"])["region: north"]
     'Region of residence: north'
     """
-    names, more = tuple(classes), {}
+    names, title_of_class = tuple(classes), {}
     for column in columns if names else ():
         if (original := column_of(column, names)) in texts:
-            more[column] = texts[original] + column.removeprefix(original)
-    return {**texts, **more}
+            title_of_class[column] = texts[original] + column.removeprefix(original)
+    return {**texts, **title_of_class}

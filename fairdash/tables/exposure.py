@@ -1,6 +1,6 @@
 """Rates per unit of exposure, and detection of the column with policy numbers if policies have several rows.
 
-A policy of half a year can have claims in only half the time of a policy of a full year. With the rate y = N
+A policy of half a year has only half as much time for claims as a policy of a full year. With the rate y = N
 / w as the target and the exposure w as the weight, the average prediction is a frequency, Σ N / Σ w, and the
 weighted Poisson deviance of the rates equals the deviance of the counts with offset ln w.
 
@@ -12,11 +12,11 @@ False
 >>> looks_like_total(pd.Series([0, 0, 0, 812.5, 90.1, -40.2], name="ClaimAmount"))  # with a recovery
 True
 
-The cells of a column show whether it contains policy numbers; its name is not needed. A column of policy
+fairdash recognises a column of policy numbers by its cells, even if its name is unknown. A column of policy
 numbers has many values, each in a few rows, and rows with the same value agree in the columns that describe a
-policy: sex, region, vehicle. In contrast, rows from the same place agree only in the columns that describe
-the place. Rows with the same vehicle model agree only in the columns that describe the vehicle. Rows with the
-same date, age or amount usually differ in almost all other columns.
+policy: sex, region, vehicle. Rows from the same place agree only in the columns that describe the place. Rows
+with the same vehicle model agree only in the columns that describe the vehicle. Rows with the same date, age
+or amount usually differ in almost all other columns.
 
 >>> rng = np.random.default_rng(0)
 >>> policy = np.repeat(rng.permutation(4000)[:300], 3)
@@ -44,7 +44,7 @@ from fairdash.utils.text import amount
 _FLOAT32_LARGEST = float(np.finfo(np.float32).max)
 
 
-#: Minimum share of zeros in a column of totals: most policies have no claim.
+#: Minimum share of zeros in a column of totals, because most policies have no claim.
 _MANY_ZEROS = 0.5
 
 #: Options for negative amounts: use them unchanged, replace them by 0, or leave out their rows.
@@ -82,15 +82,16 @@ def holds_counts(cells: np.ndarray) -> bool:
 Floats = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Minimum number of distinct policy numbers in a column, and maximum average number of rows per policy.
+#: A column of policy numbers has at least `_MIN_VALUES` distinct values, each in at most `_MAX_ROWS_EACH`
+#: rows on average.
 _MIN_VALUES, _MAX_ROWS_EACH = 50, 50
-#: Measurements and places have very frequent values, and policy numbers don't: at least 95 % of the rows must
+#: Unlike measurements and places, policy numbers have no very frequent values. At least 95 % of the rows must
 #: have a value that occurs in at most 12 rows, or in at most 4 times as many rows as the average value.
 _MAX_TIMES, _MIN_CROWD, _NOT_CROWDED = 4, 12, 0.95
-#: Maximum and minimum number of pairs of rows with equal values that are compared.
+#: Maximum and minimum number of pairs of rows that are compared. Both rows of a pair have the same value.
 _MAX_PAIRS, _MIN_PAIRS = 4000, 30
-#: A column describes the policy if its agreement beyond chance is at least the first number. The other two
-#: numbers are the minimum share and the minimum number of columns that describe the policy.
+#: A column describes the policy if its agreement beyond chance is at least `_AGREE`. At least `_MIN_COLUMNS`
+#: columns, and a share of at least `_MIN_AGREEING` of them, must describe the policy.
 _AGREE, _MIN_AGREEING, _MIN_COLUMNS = 0.5, 0.6, 2
 #: Meanings of columns whose values may differ between the rows of a policy.
 _OF_ROWS = frozenset({*CLAIMS, "exposure", "row_number"})
@@ -101,7 +102,7 @@ _MEASURED = frozenset({*_OF_ROWS, "age", "driver_age", "premium", "price", "cost
 
 @dataclass(frozen=True, kw_only=True)
 class Policies:
-    """Column of policy numbers; all rows of a policy have the same number.
+    """Column of policy numbers. All rows of a policy have the same number.
 
     Parameters
     ----------
@@ -121,7 +122,7 @@ class Policies:
 
     @property
     def advice(self) -> str:
-        """Sentence that recommends the command's option for groups."""
+        """Advice to use the command's option for groups."""
         return f"{self.in_words()}: use --group {shlex.quote(self.column)}."
 
 
@@ -133,8 +134,8 @@ def find_policies(frame: pd.DataFrame, *, but: Collection[str] = ()) -> Policies
     frame
         The table, shape (n, columns), with unique names.
     but
-        Columns that have another role, such as the price. They can't contain policy numbers, and are used
-        only to compare rows.
+        Columns that have another role, such as the price. These columns can't contain policy numbers, and are
+        used only to compare rows.
     """
     best = None
     for name in frame.columns:
@@ -156,7 +157,7 @@ def _codes_of_id(values: pd.Series) -> Index | None:
     sample = values.iloc[np.unique(np.linspace(0, n - 1, 1000).astype(int))] if n else values
     if sample.nunique() < min(len(sample), n) / _MAX_ROWS_EACH:
         return None
-    if kind == "number" and not all(_are_whole(as_floats(each)) for each in (sample, values)):
+    if kind == "number" and not all(_are_whole(as_floats(numbers)) for numbers in (sample, values)):
         return None
     codes = pd.factorize(values)[0].astype(np.intp)
     sizes = np.bincount(codes)
@@ -172,9 +173,9 @@ def _are_whole(values: pd.Series) -> bool:
 
 
 def _describes(frame: pd.DataFrame, name: str, codes: Index, is_named: bool) -> bool:
-    """Return whether a column's name means policies, or its equal values imply agreement in other columns."""
-    # Pairs are drawn at random: neighbouring rows often belong to one policy, even if many policies share a
-    # value.
+    """Return whether a column is named like policies, or rows with equal values agree in other columns."""
+    # Pairs of rows are drawn at random, because neighbouring rows often belong to one policy even if many
+    # policies share a value.
     order = np.lexsort((np.random.default_rng(0).random(len(codes)), codes))
     pairs = np.flatnonzero(codes[order][1:] == codes[order][:-1])
     if len(pairs) < _MIN_PAIRS or is_named:
@@ -197,8 +198,8 @@ def _describes(frame: pd.DataFrame, name: str, codes: Index, is_named: bool) -> 
 def _agreement(values: pd.Series, first: Index, second: Index) -> float | None:
     """Return the agreement of paired rows beyond chance, at most 1, or None if it can't be computed.
 
-    The agreement is the rank correlation of numbers, or the share of pairs with equal text, corrected for
-    chance.
+    For numbers, the agreement is the rank correlation. For text, it is the share of pairs with equal text,
+    corrected for chance.
     """
     kind = kind_of(values)
     cells = values.iloc[np.concatenate([first, second])]
@@ -218,12 +219,12 @@ def _agreement(values: pd.Series, first: Index, second: Index) -> float | None:
     return float(np.corrcoef(first_ranks, second_ranks)[0, 1])
 
 
-def divided(target: pd.Series, exposure: pd.Series) -> tuple[pd.Series, str]:
+def rate_of(target: pd.Series, exposure: pd.Series) -> tuple[pd.Series, str]:
     """Return the target divided by the exposure, under the target's name, and a sentence on the division."""
-    total, whole = float(target.sum()), float(exposure.sum())
+    total, divisor = float(target.sum()), float(exposure.sum())
     sentence = (
         f"The target is “{target.name}” ÷ “{exposure.name}”, a rate, and rows are weighted by "
-        f"“{exposure.name}”: {amount(total)} ÷ {amount(whole)} = {amount(total / whole)} over all rows."
+        f"“{exposure.name}”: {amount(total)} ÷ {amount(divisor)} = {amount(total / divisor)} over all rows."
     )
     return (target / exposure).rename(str(target.name)), sentence
 
@@ -249,7 +250,7 @@ def rescale(columns: dict[str, pd.Series], units: dict[str, str], notes: list[st
 
 
 def _exponent_of_scale(values: pd.Series) -> int:
-    """Return the exponent e for which values ÷ 10ᵉ are in the range of 32-bit floats; usually 0."""
+    """Return an exponent e, usually 0, such that all values ÷ 10ᵉ are in the range of 32-bit floats."""
     if values.dtype != np.float64:
         return 0
     largest = np.abs(values.to_numpy()).max(initial=0.0, where=~np.isnan(values.to_numpy()))

@@ -1,7 +1,7 @@
-"""Selection of features: which columns are used, left out or in doubt, and which fixes make them usable.
+"""Decision which columns are used as features, left out or doubtful, and which fixes make them usable.
 
-A feature is in doubt if it contains the sensitive column in another form: copied, rescaled, recoded or
-divided into finer classes.
+A feature is doubtful if it contains the sensitive column in another form (copied, rescaled, recoded or
+divided into finer classes).
 
 >>> age = pd.Series([40.0, 50.0, 60.0, 40.0, 50.0, 60.0] * 10)
 >>> born = pd.Series([1985.0, 1975.0, 1965.0, 1985.0, 1975.0, 1965.0] * 10)
@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from fairdash.errors import Fix, Problem
-from fairdash.tables.codes import day_numbers, said_of_codes, said_of_spellings
+from fairdash.tables.codes import codes_in_words, day_numbers, spellings_in_words
 from fairdash.tables.column_profile import as_floats, kind_of
 from fairdash.tables.columns import infinite_problem
 from fairdash.tables.fixes import can_convert, conversions, date_fixes, use_of_dates
@@ -27,7 +27,8 @@ from fairdash.utils.text import counted, few
 
 #: A category with more levels than this share of the number of rows identifies rows, and is not informative.
 IDENTIFIER_SHARE = 0.5
-#: A category with fewer levels is not taken for an identifier, because small tables have few rows.
+#: A category with fewer levels than this number is never treated as an identifier, because in a small table a
+#: legitimate category may have nearly as many levels as rows.
 MIN_IDENTIFIERS = 20
 #: Maximum number of levels of a feature, because each level becomes an input of the network.
 MAX_LEVELS = 500
@@ -38,11 +39,12 @@ Columns = pd.DataFrame | Mapping[str, pd.Series]
 DATES, TEXT_DATES = "dates", "dates written as text"
 IDENTIFIER = "almost as many levels as rows, like an identifier"
 
-#: A coincidence counts as impossible if its probability is below this number.
+#: A coincidence with a probability below this number is treated as impossible.
 CHANCE = 1e-6
-#: Two columns have the same order if the rank correlation is above this number.
+#: Two columns order the rows in the same way if their rank correlation is above this number.
 _SAME_ORDER = 0.9999
-#: If two columns have the same order, their rank correlation in a sample of rows is always above this number.
+#: Minimum rank correlation in a sample of rows. It is always exceeded if two columns order all rows in the
+#: same way.
 _NEARLY_SAME = 0.99
 #: Leakage is reported only if at least this many cells, or at least half of all cells, are not missing.
 _MIN_KNOWN = 50
@@ -64,18 +66,18 @@ def choose_features(
     lines : array, shape (n,)
         Line of the file on which each row begins, if the table comes from a file.
     notes
-        List to which notes are added: on features that are left out, and on the coding of truth values.
+        List to which notes on omitted features and on the coding of truth values are added.
     """
     columns: dict[str, pd.Series] = {}
     problems: list[Problem] = []
     truths: list[str] = []
     bands: list[str] = []
-    left_out: dict[str, list[str]] = {}
+    columns_of: dict[str, list[str]] = {}
     for name in names:
         values = frame[name]
-        why = exclusion_reason(values)
-        if why is not None and not (why == IDENTIFIER and name in kept):
-            left_out.setdefault(why, []).append(name)
+        text = exclusion_reason(values)
+        if text is not None and not (text == IDENTIFIER and name in kept):
+            columns_of.setdefault(text, []).append(name)
             continue
         kind = kind_of(values)
         if kind == "truth value":
@@ -88,7 +90,8 @@ def choose_features(
             if infinite.any():
                 problems.append(infinite_problem(name, infinite, lines))
     notes += [
-        f"{counted(len(them), 'column')} left out: {why} ({few(them)})." for why, them in left_out.items()
+        f"{counted(len(names_out), 'column')} left out: {text} ({few(names_out)})."
+        for text, names_out in columns_of.items()
     ]
     notes += truths
     if bands:
@@ -108,7 +111,7 @@ def _as_feature(values: pd.Series, kind: str) -> pd.Series:
         codes, levels = pd.factorize(values)
         bands = bands_in_order(levels.tolist())
         order = sorted(levels) if bands is None else list(bands)
-        # A missing cell has the code -1, which selects the last element of `place`, also -1.
+        # A missing cell has the code -1. As an index, -1 selects the last element of `new_code`, which is -1.
         new_code = np.append(pd.Index(order).get_indexer(levels), -1)
         dtype = pd.CategoricalDtype(order, ordered=bands is not None)
         return pd.Series(
@@ -123,7 +126,7 @@ def leakage_problems(
     features: Mapping[str, pd.Series], sensitive: Mapping[str, pd.Series]
 ) -> Iterator[Problem]:
     """Yield a problem for each feature that determines a sensitive column."""
-    # Columns with another problem are left out here, and checked after the user has solved this problem.
+    # A column that already has a problem is checked later, when the user has solved this problem.
     without_problems = {
         name: values for name, values in sensitive.items() if np.isfinite(values).all() and varies(values)
     }
@@ -131,7 +134,7 @@ def leakage_problems(
         yield Problem(
             what=f"the sensitive column “{column}” can be recovered from this feature: it is a copy, "
             "possibly rescaled, recoded or divided more finely",
-            hint="Leave it out, or keep it to study this effect.",
+            hint="Leave the feature out, or keep it to study this effect.",
             column=name,
             fixes=(Fix("leave_out", name), Fix("keep", name)),
         )
@@ -146,8 +149,8 @@ def fixes_of_columns(frame: pd.DataFrame) -> tuple[Problem, ...]:
     fixes: tuple[Fix, ...]
     for name in frame.columns:
         values = frame[name]
-        why = exclusion_reason(values)
-        if sentence := said_of_codes(values):
+        reason = exclusion_reason(values)
+        if sentence := codes_in_words(values):
             hint = "Mark these cells as missing, or leave them unchanged if the values are right."
             proposals.append(
                 Problem(
@@ -157,10 +160,10 @@ def fixes_of_columns(frame: pd.DataFrame) -> tuple[Problem, ...]:
                     fixes=(Fix("codes", name),),
                 )
             )
-        if alike := said_of_spellings(values):
+        if warning := spellings_in_words(values):
             proposals.append(
                 Problem(
-                    what=alike,
+                    what=warning,
                     hint="Use one spelling, or leave the levels unchanged if they differ in meaning.",
                     column=name,
                     fixes=(Fix("spelling", name),),
@@ -170,59 +173,57 @@ def fixes_of_columns(frame: pd.DataFrame) -> tuple[Problem, ...]:
             # If there are only two levels, such as 0 and 1, categories and numbers give the same model.
             if values.nunique() <= 2:
                 continue
-            what, hint = (
+            problem, hint = (
                 "the feature contains numbers that are stored as text",
                 "Convert it. Cells that are not numbers become missing.",
             )
             if pd.to_numeric(values.astype(object), errors="coerce")[values.notna()].notna().all():
-                what = "the feature contains numbers that are stored as categories"
-                hint = (
-                    "Convert it if the size of the numbers has a meaning; leave it if the numbers are codes."
-                )
+                problem = "the feature contains numbers that are stored as categories"
+                hint = "Convert the column if its numbers measure an amount. Leave it if they are codes."
             fixes = conversions(values)
-        elif why in (DATES, TEXT_DATES) and (fixes := date_fixes(values)):
+        elif reason in (DATES, TEXT_DATES) and (fixes := date_fixes(values)):
             doubt, hint = use_of_dates(fixes)
-            what = f"the dates are left out{doubt and ': '}{doubt}"
+            problem = f"the dates are left out{doubt and ': '}{doubt}"
         elif day_numbers(values) is not None:
-            what, hint, fixes = (
+            problem, hint, fixes = (
                 "dates are written as numbers",
-                "Use the dates as years or ages.",
+                "Convert the dates to years or ages.",
                 date_fixes(values),
             )
-        elif why == IDENTIFIER and values.nunique() <= MAX_LEVELS:
-            what = "the column is left out: it looks like an identifier"
+        elif reason == IDENTIFIER and values.nunique() <= MAX_LEVELS:
+            problem = "the column is left out: it looks like an identifier"
             hint = "Keep the column if it is not an identifier."
             fixes = (Fix("keep", name),)
         else:
             continue
-        proposals.append(Problem(what=what, hint=hint, column=name, fixes=fixes))
+        proposals.append(Problem(what=problem, hint=hint, column=name, fixes=fixes))
     return tuple(proposals)
 
 
 def exclusion_reason(values: pd.Series) -> str | None:
-    """Explain why a column can't serve as a feature; return None if it can.
+    """Explain why a column can't be a feature. Return None if it can.
 
     Parameters
     ----------
     values : Series, shape (n,)
         Any column of a table.
     """
-    known = values.dropna()
-    if known.empty:
+    present = values.dropna()
+    if present.empty:
         return "every cell is missing"
     kind = kind_of(values)
     if kind == "date":
         return DATES
     if kind == "other":
         return "the cells are neither numbers nor text"
-    if not varies(known):
+    if not varies(present):
         return "only one value"
     if kind == "text":
-        levels = known.unique()
+        levels = present.unique()
         n_levels = len(levels)
         if date_orders(levels) or all(DATE_LIKE.fullmatch(str(level)) for level in levels):
             return TEXT_DATES
-        if n_levels >= MIN_IDENTIFIERS and n_levels > IDENTIFIER_SHARE * len(known):
+        if n_levels >= MIN_IDENTIFIERS and n_levels > IDENTIFIER_SHARE * len(present):
             return IDENTIFIER
         if n_levels > MAX_LEVELS:
             return f"more than {MAX_LEVELS} levels"
@@ -230,18 +231,19 @@ def exclusion_reason(values: pd.Series) -> str | None:
 
 
 def find_leakage(features: Columns, sensitive: Columns) -> Iterator[tuple[str, str]]:
-    """Yield each pair ``(feature, sensitive column)`` whose feature determines the sensitive column."""
+    """Yield each pair ``(feature, sensitive column)`` where the feature determines the sensitive column."""
     for (name, values), (column, s) in product(features.items(), sensitive.items()):
-        if determines(values, s):
+        if is_determined_by(values, s):
             yield str(name), str(column)
 
 
-def determines(feature: pd.Series, sensitive: pd.Series) -> bool:
+def is_determined_by(feature: pd.Series, sensitive: pd.Series) -> bool:
     """Return whether a feature determines a sensitive column.
 
-    A feature determines a sensitive column in three cases: rows with equal feature values always have equal
-    sensitive values, in more rows than chance explains; or both columns order the rows in the same way or in
-    reverse; or the feature is missing exactly where the sensitive column has one of its two values.
+    A feature determines a sensitive column in three cases. First, rows with equal feature values always have
+    equal sensitive values, in more rows than chance explains. Second, both columns order the rows in the same
+    way or in reverse. Third, the feature is missing exactly where the sensitive column has one of its two
+    values.
 
     Parameters
     ----------
@@ -255,12 +257,12 @@ def determines(feature: pd.Series, sensitive: pd.Series) -> bool:
         is_missing, pd.Series(sensitive.to_numpy(dtype=float), index=is_missing.index)
     ):
         return True
-    known = feature.notna().to_numpy()
-    n = int(known.sum())
+    not_missing = feature.notna().to_numpy()
+    n = int(not_missing.sum())
     if n < min(len(feature) / 2, _MIN_KNOWN) or n < 3:
         return False
-    f = feature[known].reset_index(drop=True)
-    s = pd.Series(sensitive.to_numpy(dtype=float)[known])
+    f = feature[not_missing].reset_index(drop=True)
+    s = pd.Series(sensitive.to_numpy(dtype=float)[not_missing])
     return _implies(f, s) or same_order(f, s)
 
 
@@ -269,7 +271,7 @@ def _implies(f: pd.Series, s: pd.Series) -> bool:
     sample = a_few(len(f))
     if not is_function(f.iloc[sample], s.iloc[sample]):
         return False
-    # A feature value that occurs only once gives no evidence.
+    # A feature value that occurs only once proves nothing.
     occurs_again = f.duplicated(keep=False).to_numpy()
     if occurs_again.mean() < 0.5:
         return False
@@ -277,7 +279,7 @@ def _implies(f: pd.Series, s: pd.Series) -> bool:
     if len(counts) < 2:
         return False
     has_most_frequent = (s == counts.index[0]).to_numpy()
-    # A single frequent value, such as a mileage of 0, gives no evidence on the other values.
+    # A single frequent value, such as a mileage of 0, proves nothing about the other values.
     if min(
         float(occurs_again[has_most_frequent].mean()), float(occurs_again[~has_most_frequent].mean())
     ) < 0.5 or not is_function(f, s):
@@ -307,12 +309,12 @@ def a_few(n: int) -> np.ndarray:
 
 
 def absolute_correlation(x: np.ndarray, y: np.ndarray) -> float:
-    """Return the absolute correlation of two columns (n,), in [0, 1]; it is 0 if one column is constant."""
+    """Return the absolute correlation of two columns (n,), in [0, 1], or 0 if one column is constant."""
     return float(abs(np.corrcoef(x, y)[0, 1])) if np.ptp(x) > 0 and np.ptp(y) > 0 else 0.0
 
 
 def varies(values: pd.Series) -> bool:
-    """Return whether a column has more than one value; a missing cell counts as a value."""
+    """Return whether a column has more than one value, where a missing cell is also a value."""
     return any(part.nunique(dropna=False) > 1 for part in (values.iloc[:FEW], values))
 
 
@@ -329,7 +331,7 @@ def is_function(feature: pd.Series, sensitive: pd.Series) -> bool:
 
 
 def _rank_correlation(feature: pd.Series, sensitive: pd.Series) -> float:
-    """Return the absolute rank correlation, in [0, 1]; it is 0 if either column is constant."""
+    """Return the absolute rank correlation, in [0, 1], or 0 if either column is constant."""
     ranks = feature.rank().to_numpy(dtype=float)
     other_ranks = sensitive.rank().to_numpy(dtype=float)
     if ranks.std() == 0 or other_ranks.std() == 0:

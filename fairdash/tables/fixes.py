@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.errors import Checks, DataError, Fix
-from fairdash.tables.codes import day_numbers, in_one_spelling, special_codes, spellings, without_codes
+from fairdash.tables.codes import day_numbers, special_codes, spellings, unify_spellings, without_codes
 from fairdash.tables.column_profile import NUMBERS, as_floats, kind_of
 from fairdash.tables.exposure import OF_NEGATIVES
 from fairdash.tables.grammar import (
@@ -31,8 +31,7 @@ from fairdash.utils.text import counted, few
 
 _DAYS_IN_A_YEAR = 365.25
 
-#: For each fix of a column of dates: the unit of the result, and the order of day and month in ambiguous
-#: cells.
+#: Unit of the result of each fix for dates, and the order of day and month that it uses in ambiguous cells.
 _OF_DATES = {
     "year": ("year", None),
     "age": ("age", None),
@@ -80,7 +79,7 @@ def with_fix(fixes: Sequence[Fix], fix: Fix) -> tuple[Fix, ...]:
     ['convert', 'drop_negative']
     """
     subject = fix.column, _question(fix.kind)
-    return (*(each for each in fixes if (each.column, _question(each.kind)) != subject), fix)
+    return (*(previous for previous in fixes if (previous.column, _question(previous.kind)) != subject), fix)
 
 
 def _question(kind: str) -> str:
@@ -99,12 +98,12 @@ def apply_fixes(
     """
     converted: dict[str, pd.Series] = {}
     # Codes become missing cells before another fix converts the column.
-    for fix in sorted(fixes, key=lambda each: each.kind != "codes"):
+    for fix in sorted(fixes, key=lambda item: item.kind != "codes"):
         values = converted.get(fix.column, frame[fix.column])
         if fix.kind == "codes" and special_codes(values):
             converted[fix.column], note = without_codes(values)
         elif fix.kind == "spelling" and spellings(values):
-            converted[fix.column], note = in_one_spelling(values)
+            converted[fix.column], note = unify_spellings(values)
         elif fix.kind == "convert" and kind_of(values) == "text":
             converted[fix.column], note = _convert(values)
         elif fix.kind == "dash_zero" and sole_mark(values):
@@ -116,10 +115,14 @@ def apply_fixes(
         else:
             continue
         notes.append(note)
-    left_out = [fix.column for fix in fixes if fix.kind == "leave_out" and fix.column in roles.features]
-    if left_out:
-        notes.append(f"{counted(len(left_out), 'column')} left out, as you chose ({few(left_out)}).")
-        roles = replace(roles, features=tuple(name for name in roles.features if name not in left_out))
+    dropped_columns = [
+        fix.column for fix in fixes if fix.kind == "leave_out" and fix.column in roles.features
+    ]
+    if dropped_columns:
+        notes.append(
+            f"{counted(len(dropped_columns), 'column')} left out, as you chose ({few(dropped_columns)})."
+        )
+        roles = replace(roles, features=tuple(name for name in roles.features if name not in dropped_columns))
     return (frame.assign(**converted) if converted else frame), roles
 
 
@@ -135,7 +138,7 @@ def can_convert(values: pd.Series) -> bool:
 
 def sole_mark(values: pd.Series) -> str:
     """Return the single placeholder, such as a dash, in a text column of numbers, or "" if there is none."""
-    return mark_among([str(each) for each in values.dropna().unique()]) if kind_of(values) == "text" else ""
+    return mark_among([str(level) for level in values.dropna().unique()]) if kind_of(values) == "text" else ""
 
 
 def conversions(values: pd.Series) -> tuple[Fix, ...]:
@@ -152,7 +155,7 @@ def holds_bands(values: pd.Series) -> bool:
 
 
 def rank_of_bands(values: pd.Series) -> tuple[pd.Series, str]:
-    """Return two things: the ranks of bands, from 1 (NaN for missing cells), and a note."""
+    """Return the ranks of bands (from 1; NaN for missing cells) and a note."""
     order = bands_in_order(values.dropna().unique().tolist())
     assert order is not None
     rank = {band: float(k) for k, band in enumerate(order, start=1)}
@@ -176,15 +179,15 @@ def _convert(values: pd.Series, *, zero: str = "") -> tuple[pd.Series, str]:
             numbers.mask(is_zero, 0.0),
             f"{note}; “{zero}” is 0 ({counted(is_zero.sum(), 'cell')})",
         )
-    if ends := n_open_ends(values):
-        note += f"; {counted(ends, 'cell')} with an open end, such as 90+, count as the limit (90)"
-    if lost := int((numbers.isna() & values.notna()).sum()):
-        note += f"; {counted(lost, 'cell')} that are not numbers become missing"
+    if n_open := n_open_ends(values):
+        note += f"; {counted(n_open, 'cell')} with an open end, such as 90+, count as the limit (90)"
+    if n_lost := int((numbers.isna() & values.notna()).sum()):
+        note += f"; {counted(n_lost, 'cell')} that are not numbers become missing"
     return numbers, f"{note}."
 
 
 def date_fixes(values: pd.Series) -> tuple[Fix, ...]:
-    """Return the fixes for a column of dates, stored as dates or as text; no fix for other content.
+    """Return the fixes for a column of dates, which may be stored as text. Other columns have no such fix.
 
     If the order of day and month is ambiguous, the result has fixes for both orders (see
     :func:`use_of_dates`).
@@ -198,11 +201,11 @@ def date_fixes(values: pd.Series) -> tuple[Fix, ...]:
 
 
 def use_of_dates(fixes: Sequence[Fix]) -> tuple[str, str]:
-    """Return the problem and the hint for a column of dates with the fixes `ways`; the problem may be ""."""
-    if any(_OF_DATES[way.kind][1] for way in fixes):
+    """Return the problem (or "") and the hint for a column of dates with these `fixes`."""
+    if any(_OF_DATES[fix.kind][1] for fix in fixes):
         problem = "day and month are ambiguous, because neither is ever above 12"
-        return problem, "Choose whether the day or the month comes first, and use the dates as years or ages."
-    return "", "Use the dates as years or ages."
+        return problem, "Choose if day or month comes first, and convert the dates to years or ages."
+    return "", "Convert the dates to years or ages."
 
 
 def can_use_dates(values: pd.Series, kind: str) -> bool:
@@ -213,7 +216,7 @@ def can_use_dates(values: pd.Series, kind: str) -> bool:
     return len(orders) == 1 if order is None else order in orders
 
 
-def on_a_line(values: pd.Series) -> tuple[NDArray[np.float64] | None, bool]:
+def on_one_scale(values: pd.Series) -> tuple[NDArray[np.float64] | None, bool]:
     """Return a column's numbers (dates as days since 1970), and whether the column contains dates.
 
     For ambiguous dates, either order may be used. Missing and infinite cells become NaN. For a column of
@@ -238,7 +241,7 @@ def on_a_line(values: pd.Series) -> tuple[NDArray[np.float64] | None, bool]:
 
 
 def as_year(values: pd.Series, notes: list[str]) -> pd.Series:
-    """Convert dates in an unambiguous order to years with a fraction, and add a note."""
+    """Convert dates to years with a fraction if their order is unambiguous, and add a note."""
     years, note = _from_dates(values, "year")
     notes.append(note)
     return years
@@ -246,18 +249,18 @@ def as_year(values: pd.Series, notes: list[str]) -> pd.Series:
 
 def _orders(values: pd.Series) -> tuple[str, ...]:
     """Return the possible orders of day, month and year in a column's dates, if it has dates."""
-    known, kind = values.dropna(), kind_of(values)
-    if (kind == "date" and len(known)) or day_numbers(values) is not None:
+    present, kind = values.dropna(), kind_of(values)
+    if (kind == "date" and len(present)) or day_numbers(values) is not None:
         # Cells stored as dates, and numbers such as 19480711, are unambiguous.
         return (YEAR_FIRST,)
-    return date_orders(known.unique()) if kind == "text" else ()
+    return date_orders(present.unique()) if kind == "text" else ()
 
 
 def _from_dates(values: pd.Series, kind: str) -> tuple[pd.Series, str]:
-    """Convert dates to years with a fraction, or to ages in years; missing cells are NaN.
+    """Convert dates to years with a fraction, or to ages in years. Missing cells become NaN.
 
-    Ages are computed for the last day of the latest year in the column. Another day would change all ages by
-    the same amount. The column must satisfy :func:`can_use_dates`.
+    Ages are computed for the last day of the latest year in the column. Any other day would change all ages
+    by the same amount. The column must satisfy :func:`can_use_dates`.
     """
     use, order = _OF_DATES[kind]
     note = f"“{values.name}” is used as "

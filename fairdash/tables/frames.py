@@ -27,18 +27,18 @@ _INTERVAL = re.compile(
 
 
 def plain_frame(
-    table: Any, *, named: Collection[str] = (), sensitive: Collection[str] = ()
+    table: Any, *, keep: Collection[str] = (), sensitive: Collection[str] = ()
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Return two things: a pandas frame with columns of numbers, text, dates and truth values; and notes.
+    """Return a pandas frame, whose columns contain numbers, text, dates or truth values, and a list of notes.
 
     Parameters
     ----------
     table
         Table of pandas, polars or Arrow.
-    named
+    keep
         Columns that have a role. They are never left out.
     sensitive
-        Columns of `named` in which bands, such as 18-24, become ordered classes.
+        Columns of `keep` in which bands, such as 18-24, become ordered classes.
     """
     frame = as_pandas(_with_signed_codes(table))
     if not all(isinstance(name, str) for name in frame.columns):
@@ -49,22 +49,22 @@ def plain_frame(
         return frame, []
     notes: list[str] = []
     converted: dict[str, pd.Series] = {}
-    left_out: dict[str, list[str]] = {}
+    columns_by_reason: dict[str, list[str]] = {}
     for name in frame.columns:
         values = frame[name]
-        plain = _plain(values)
-        if name in sensitive and (bands := in_order(plain)) is not None:
-            plain, note = bands
+        values_as_read = _plain(values)
+        if name in sensitive and (bands := in_order(values_as_read)) is not None:
+            values_as_read, note = bands
             notes.append(note)
-        elif name not in named and (why := _why_not_usable(plain)):
-            left_out.setdefault(why, []).append(name)
-        if plain is not values:
-            converted[name] = plain
-        elif plain.name not in {each for part in left_out.values() for each in part}:
-            notes += doubts_about(plain)
-    for why, names in left_out.items():
-        notes.append(f"{counted(len(names), 'column')} not used: {why} ({few(names)}).")
-    columns_left_out = [name for names in left_out.values() for name in names]
+        elif name not in keep and (reason := _why_not_usable(values_as_read)):
+            columns_by_reason.setdefault(reason, []).append(name)
+        if values_as_read is not values:
+            converted[name] = values_as_read
+        elif values_as_read.name not in {name for part in columns_by_reason.values() for name in part}:
+            notes += doubts_about(values_as_read)
+    for reason, names in columns_by_reason.items():
+        notes.append(f"{counted(len(names), 'column')} not used: {reason} ({few(names)}).")
+    columns_left_out = [name for names in columns_by_reason.values() for name in names]
     frame = frame.assign(**converted) if converted else frame
     return frame.drop(columns=columns_left_out) if columns_left_out else frame, notes
 
@@ -72,7 +72,7 @@ def plain_frame(
 def in_order(values: pd.Series) -> tuple[pd.Series, str] | None:
     """Return bands as numbers or ordered classes, with a note, or None for a column without bands.
 
-    If most cells are plain numbers, and only the last band is open, such as 85+, all cells become numbers. If
+    All cells become numbers if most of them are plain numbers and only the last band is open, such as 85+. If
     there are too many bands for classes, the bands become ranks.
 
     >>> ages = pd.Series(["45+", "18-24", "25-44"], name="age")
@@ -101,15 +101,15 @@ def in_order(values: pd.Series) -> tuple[pd.Series, str] | None:
 
 
 def band_texts(names: pd.Series, low: pd.Series, high: pd.Series) -> pd.Series:
-    """Return the texts (n,) of bands from their ends; a text is missing if both ends are missing.
+    """Return bands as strings (n,), given their ends. A string is missing if both ends are missing.
 
-    A band includes its upper end, unless another band of the same factor begins at this number.
+    A band includes its upper end, unless another band of the same column begins at this number.
 
     >>> low, high = pd.Series([18.0, 25.0, 60.0]), pd.Series([25.0, 59.0, None])
     >>> band_texts(pd.Series(["age"] * 3), low, high).tolist()
     ['[18,25)', '[25,59]', '[60,inf]']
     """
-    low, high = (pd.to_numeric(each, errors="coerce") for each in (low, high))
+    low, high = (pd.to_numeric(bound, errors="coerce") for bound in (low, high))
     begins = set(zip(names, low, strict=True))
     texts = [
         f"[{-np.inf if pd.isna(a) else a:.12g},{np.inf if pd.isna(b) else b:.12g}"
@@ -120,7 +120,7 @@ def band_texts(names: pd.Series, low: pd.Series, high: pd.Series) -> pd.Series:
 
 
 def in_intervals(values: pd.Series, levels: Collection[str]) -> pd.Series | None:
-    """Replace numbers by the text of their band; return None if `levels` are not bands.
+    """Replace each number by the name of its band. Return None if `levels` are not bands.
 
     As in R's `cut`, an end next to a square bracket belongs to the interval. A band such as 18-24 includes
     both ends, unless the next band begins at the upper end. A number outside all bands is kept as text, and a
@@ -136,25 +136,25 @@ def in_intervals(values: pd.Series, levels: Collection[str]) -> pd.Series | None
     cells = as_floats(values).to_numpy()
     by_row = values.astype(object)
     n_bands, n_bands_of_cell = 0, np.zeros(len(cells), dtype=int)
-    begins = {ends[0] for level in levels if (ends := band_ends(str(level))) is not None and ends[2]}
+    begins = {limits[0] for level in levels if (limits := band_ends(str(level))) is not None and limits[2]}
     for level in levels:
         if (match := _INTERVAL.fullmatch(str(level))) is not None:
             low, high = (float(match[part]) for part in ("low", "high"))
-            inside = (cells >= low if match["from"] == "[" else cells > low) & (
+            in_band = (cells >= low if match["from"] == "[" else cells > low) & (
                 cells <= high if match["to"] == "]" else cells < high
             )
-        elif (ends := band_ends(str(level))) is not None:
-            is_open = ends[0] < ends[1] and ends[1] in begins
-            inside = (cells >= ends[0]) & (cells < ends[1] if is_open else cells <= ends[1])
+        elif (limits := band_ends(str(level))) is not None:
+            is_open = limits[0] < limits[1] and limits[1] in begins
+            in_band = (cells >= limits[0]) & (cells < limits[1] if is_open else cells <= limits[1])
         else:
             return None
-        n_bands += match is not None or bool(ends and ends[2])
-        by_row = by_row.mask(inside, str(level))
-        n_bands_of_cell += inside
+        n_bands += match is not None or bool(limits and limits[2])
+        by_row = by_row.mask(in_band, str(level))
+        n_bands_of_cell += in_band
     if (n_bands_of_cell > 1).any():
-        what = f"Several bands contain {cells[n_bands_of_cell > 1][0]:g}"
+        problem = f"Several bands contain {cells[n_bands_of_cell > 1][0]:g}"
         raise DataError.of(
-            what, "Change the ends of the bands, so that they don't overlap.", column=str(values.name)
+            problem, "Change the ends of the bands, so that they don't overlap.", column=str(values.name)
         )
     return (
         by_row.map(lambda cell: cell if isinstance(cell, str) or pd.isna(cell) else f"{cell:g}")
@@ -164,13 +164,13 @@ def in_intervals(values: pd.Series, levels: Collection[str]) -> pd.Series | None
 
 
 def _why_not_usable(values: pd.Series) -> str:
-    """Explain why fairdash does not use a column without a role; return "" if it uses the column."""
+    """Explain why fairdash does not use a column without a role. Return "" if it uses the column."""
     if ROW_NAMES.fullmatch(str(values.name)) and numbers_rows(values):
         return "they contain row numbers"
-    known = values.dropna()
-    if values.dtype == object and len(known) and not isinstance(known.iloc[0], (str, int, float, bool)):
+    present = values.dropna()
+    if values.dtype == object and len(present) and not isinstance(present.iloc[0], (str, int, float, bool)):
         try:
-            known.head(100).map(hash)
+            present.head(100).map(hash)
         except TypeError:
             return "their cells are lists or records"
     return ""
@@ -183,7 +183,7 @@ def _plain(values: pd.Series) -> pd.Series:
         if pd.api.types.is_numeric_dtype(levels.dtype) and not pd.api.types.is_bool_dtype(levels.dtype):
             return _exact(values.astype(object) if pd.api.types.is_integer_dtype(levels.dtype) else values)
         if isinstance(levels.dtype, pd.IntervalDtype):
-            texts = values.cat.rename_categories([str(each) for each in levels])
+            texts = values.cat.rename_categories([str(level) for level in levels])
             return texts.cat.as_ordered()
         return values
     is_decimal = isinstance(values.dtype, pd.ArrowDtype) and "decimal" in str(values.dtype)
@@ -208,7 +208,7 @@ def _with_signed_codes(table: Any) -> Any:
     import pyarrow as pa
 
     schema = [
-        (each.name, each.type.value_type if pa.types.is_dictionary(each.type) else each.type)
-        for each in table.schema
+        (field.name, field.type.value_type if pa.types.is_dictionary(field.type) else field.type)
+        for field in table.schema
     ]
     return table.cast(pa.schema(schema))

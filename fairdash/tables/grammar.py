@@ -29,7 +29,7 @@ import pandas as pd
 
 WHOLE = r"[+-]?[0-9]+"
 POWER = r"[+-]?[0-9]+[eE][+-]?[0-9]+"
-#: Pattern of a decimal number; `mark` stands for the decimal mark.
+#: Pattern of a decimal number, in which `mark` stands for the decimal mark.
 FRACTION = r"[+-]?(?:[0-9]+[{mark}][0-9]*|[{mark}][0-9]+)(?:[eE][+-]?[0-9]+)?"
 #: Pattern of numbers such as 1.234 or 1,234, whose mark may be a decimal mark or a thousands separator.
 AMBIGUOUS = r"[+-]?[1-9][0-9]{{0,2}}[{mark}][0-9]{{3}}"
@@ -39,7 +39,7 @@ LEADING_ZERO = r"[+-]?0[0-9].*"
 _SPACES = " '’\u00a0\u2009\u202f"
 THOUSANDS = rf"[+-]?[0-9]{{1,3}}(?:[{_SPACES}.,][0-9]{{3}})+(?:[.,][0-9]+)?"
 _SPACED = rf"[+-]?[0-9]{{1,3}}(?:[{_SPACES}][0-9]{{3}})+(?:[.,][0-9]+)?"
-#: Pattern of a grouped number; `mark` stands for the decimal mark and `other` for the thousands separator.
+#: Pattern of a grouped number. `mark` stands for the decimal mark and `other` for the thousands separator.
 GROUPED = r"[+-]?[1-9][0-9]{{0,2}}(?:[{other}][0-9]{{3}})+(?:[{mark}][0-9]+)?"
 #: Patterns of numbers that are unambiguous, because they contain both marks, or the same mark twice.
 SURELY_GROUPED = (
@@ -61,7 +61,7 @@ _BOTH_MARKS = r"[+-]?[0-9]{1,3}(?:(?:\.[0-9]{3})+,[0-9]+|(?:,[0-9]{3})+\.[0-9]+)
 LIKE_NUMBER = re.compile(rf"[^A-Za-z0-9]*[0-9][0-9{_SPACES}.,]*(?:[eE][+-]?[0-9]+)?[^A-Za-z0-9]*")
 
 ISO_DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?)?"
-#: Pattern of dates, including dates whose year has two digits, so that the century is unknown.
+#: Pattern of dates. The year may have only two digits, and the century is then unknown.
 DATE_LIKE = re.compile(r"[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}(?:[T ].*)?")
 DAY_FIRST, MONTH_FIRST = "day_first", "month_first"
 YEAR_FIRST, MONTH_IN_WORDS = "year_first", "month_in_words"
@@ -115,7 +115,7 @@ _MARK = re.compile(r"[^\w\s]{1,3}")
 
 
 def is_mark(text: str) -> bool:
-    """Return whether a text is a placeholder, such as a dash, rather than a word or a number."""
+    """Return whether a string is a placeholder, such as a dash, rather than a word or a number."""
     return _MARK.fullmatch(text) is not None
 
 
@@ -125,7 +125,7 @@ def negatives(texts: Sequence[str], counts: Sequence[int]) -> dict[str, str]:
     Parameters
     ----------
     texts, counts
-        Distinct texts of a column without missing cells, and the number of rows of each text.
+        Distinct strings in a column without missing cells, and the number of rows with each string.
 
     Examples
     --------
@@ -134,35 +134,35 @@ def negatives(texts: Sequence[str], counts: Sequence[int]) -> dict[str, str]:
     >>> negatives(["(1)", "(2)"], [1, 1]), negatives(["5,000", "2,500-", "250,000+"], [1, 4, 4])
     ({}, {})
     """
-    replacements, behind, plain = {}, [], 0
+    replacements, behind, n_unmarked = {}, [], 0
     for text in texts:
         match = _NEGATIVE.fullmatch(text)
         if match is None:
-            plain += LIKE_NUMBER.fullmatch(text) is not None
+            n_unmarked += LIKE_NUMBER.fullmatch(text) is not None
             continue
         number = "".join(part for part in match.groups() if part).strip()
         if number[:1] not in "+-" and LIKE_NUMBER.fullmatch(number):
             replacements[text] = f"-{number}"
             behind += [text] if match["before"] else []
-    # If all numbers have brackets, the cells are labels. A text such as 2,500- means an open end, not a
-    # negative number, if 250,000+ also occurs, or if no other text ends with a minus and several rows have
-    # this text.
-    alone = len(behind) == 1 and counts[texts.index(behind[0])] > 1
-    if behind and (alone or any(text.endswith("+") for text in texts)):
+    # If all numbers have brackets, the cells are labels. A string such as 2,500- may mean a negative number
+    # or an open end. It means an open end if 250,000+ also occurs, or if it is the only string that ends with
+    # a minus and occurs in several rows.
+    is_single = len(behind) == 1 and counts[texts.index(behind[0])] > 1
+    if behind and (is_single or any(text.endswith("+") for text in texts)):
         replacements = {text: number for text, number in replacements.items() if text not in behind}
-    return replacements if len(replacements) <= plain else {}
+    return replacements if len(replacements) <= n_unmarked else {}
 
 
 def sole_mark(levels: Sequence[str]) -> str:
-    """Return the placeholder among a column's distinct texts if all other texts are numbers; else "".
+    """Return the placeholder in a column's distinct strings if all other strings are numbers, else "".
 
     >>> sole_mark(["-", "12", "1,250.50"]), sole_mark(["-", "*", "12"]), sole_mark(["-", "12", "soon"])
     ('-', '', '')
     """
-    marks = [each for each in levels if not any(map(str.isdigit, each))]
+    marks = [level for level in levels if not any(map(str.isdigit, level))]
     if len(marks) != 1 or len(levels) < 3 or not is_mark(marks[0].strip()):
         return ""
-    other_texts = pd.Series([each for each in levels if each != marks[0]])
+    other_texts = pd.Series([level for level in levels if level != marks[0]])
     return marks[0] if to_numbers(other_texts).notna().all() else ""
 
 
@@ -171,21 +171,21 @@ def _with_minus_signs(texts: pd.Series) -> pd.Series:
     if not texts.str.contains(SIGNS, regex=True).fillna(False).any():
         return texts
     counts = texts.value_counts()
-    levels = [str(each) for each in counts.index]
+    levels = [str(level) for level in counts.index]
     signed = negatives(levels, counts.tolist())
-    limits = {each: match["limit"] for each in levels if (match := _OPEN_END.fullmatch(each))}
-    return texts.map({**{each: each for each in levels}, **limits, **signed}).astype("string")
+    limits = {level: match["limit"] for level in levels if (match := _OPEN_END.fullmatch(level))}
+    return texts.map({**{level: level for level in levels}, **limits, **signed}).astype("string")
 
 
 def n_open_ends(values: pd.Series) -> int:
     """Count the cells that contain a number with an open end, such as 250,000+."""
     texts = values.astype("string").str.strip()
-    ends = texts.str.contains(r"^[<>≤≥]|[0-9] ?[+]$", regex=True).fillna(False)
-    return int(to_numbers(texts[ends]).notna().sum()) if ends.any() else 0
+    is_open = texts.str.contains(r"^[<>≤≥]|[0-9] ?[+]$", regex=True).fillna(False)
+    return int(to_numbers(texts[is_open]).notna().sum()) if is_open.any() else 0
 
 
 def to_numbers(values: pd.Series) -> pd.Series:
-    """Convert texts to numbers without thousands separators and currency signs; other texts become missing.
+    """Convert strings with thousands separators or currency signs to numbers. Other strings become missing.
 
     Amounts in brackets are negative (see :func:`negatives`). A number with an open end becomes its limit: 85+
     becomes 85.
@@ -223,35 +223,35 @@ def _without_units(texts: pd.Series) -> pd.Series:
 
 
 def holds_numbers(values: pd.Series) -> bool:
-    """Return whether at least half of a column's texts are unambiguous numbers, without leading zeros.
+    """Return whether at least half of a column's strings are unambiguous numbers without leading zeros.
 
     A cell such as 1.234 is ambiguous, because its point may be a decimal mark or a thousands separator.
     """
-    # Only the distinct texts are checked, because even a million cells have few distinct texts.
+    # Only distinct strings are checked, because even a million cells have few of them.
     counts = values.dropna().astype("string").str.strip().value_counts()
-    known = _without_units(_with_minus_signs(pd.Series(counts.index, dtype="string")))
-    if known.empty or known.str.fullmatch(LEADING_ZERO).any():
+    numbers = _without_units(_with_minus_signs(pd.Series(counts.index, dtype="string")))
+    if numbers.empty or numbers.str.fullmatch(LEADING_ZERO).any():
         return False
-    is_unambiguous = known.str.fullmatch(_SPACED).any() or known.str.fullmatch(_BOTH_MARKS).any()
-    if known.str.fullmatch(AMBIGUOUS.format(mark=".,")).any() and not is_unambiguous:
+    is_unambiguous = numbers.str.fullmatch(_SPACED).any() or numbers.str.fullmatch(_BOTH_MARKS).any()
+    if numbers.str.fullmatch(AMBIGUOUS.format(mark=".,")).any() and not is_unambiguous:
         return False
-    return bool(np.average(to_numbers(known).notna(), weights=counts.to_numpy(dtype=float)) >= 0.5)
+    return bool(np.average(to_numbers(numbers).notna(), weights=counts.to_numpy(dtype=float)) >= 0.5)
 
 
 def date_orders(texts: Iterable[str]) -> tuple[str, ...]:
-    """Return the orders of day, month and year for which all texts are valid dates.
+    """Return the orders of day, month and year in which all strings are valid dates.
 
     Parameters
     ----------
     texts
-        Distinct texts of a column without missing cells.
+        Distinct strings in a column without missing cells.
 
     Returns
     -------
     tuple of str
-        The possible orders. The tuple is empty if a text is not a date, or if the formats differ. It has two
-        orders, ``"day_first"`` and ``"month_first"``, if no day or month is above 12 and the orders give
-        different dates.
+        The possible orders. The tuple is empty if a string is not a date, or if the formats differ. The tuple
+        contains both ``"day_first"`` and ``"month_first"`` if the numbers of day and month are at most 12 and
+        the two orders give different dates.
     """
     possible: list[str] | None = None
     are_same_dates = True
@@ -266,29 +266,32 @@ def date_orders(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def to_dates(values: pd.Series, order: str) -> pd.Series:
-    """Convert texts to dates; the order of day, month and year is one from :func:`date_orders`.
+    """Convert strings to dates, with an order of day, month and year from :func:`date_orders`.
 
     Parameters
     ----------
     values : Series, shape (n,)
-        Column of texts; cells may be missing.
+        Column of strings. Cells may be missing.
 
     Returns
     -------
     Series, datetime64
         Dates, with NaT for missing cells.
     """
-    known = values.dropna()
-    date_of_text = {text: _readings(str(text).strip())[order] for text in known.unique()}
-    dates = pd.Series([date_of_text[text] for text in known], index=known.index, dtype="datetime64[us]")
+    present = values.dropna()
+    date_of_text = {text: _readings(str(text).strip())[order] for text in present.unique()}
+    dates = pd.Series([date_of_text[text] for text in present], index=present.index, dtype="datetime64[us]")
     return dates.reindex(values.index)
 
 
 def _readings(text: str) -> dict[str, datetime]:
-    """Return a map from possible orders of day, month and year to the date that the text then means."""
+    """Return the date that a string means in each possible order of day, month and year."""
     if match := _NUMBERS.fullmatch(text):
-        one, two = int(match["one"]), int(match["two"])
-        months_and_days = {DAY_FIRST: (two, one), MONTH_FIRST: (one, two)}
+        first_number, second_number = int(match["one"]), int(match["two"])
+        months_and_days = {
+            DAY_FIRST: (second_number, first_number),
+            MONTH_FIRST: (first_number, second_number),
+        }
     elif match := _FROM_YEAR.fullmatch(text):
         months_and_days = {YEAR_FIRST: (int(match["one"]), int(match["two"]))}
     elif match := _DAY_AND_WORD.fullmatch(text) or _WORD_AND_DAY.fullmatch(text):
@@ -334,7 +337,7 @@ _SHAPES = (
     rf"{_LESS} ?(?P<under>{_PLAIN_NUMBER}){_UNIT}",
 )
 _BANDS = tuple(map(re.compile, _SHAPES))
-_ALONE = re.compile(rf"(?P<low>{_PLAIN_NUMBER}){_UNIT}")
+_SINGLE_VALUE = re.compile(rf"(?P<low>{_PLAIN_NUMBER}){_UNIT}")
 
 
 def bands_in_order(levels: Sequence[object]) -> tuple[str, ...] | None:
@@ -346,26 +349,26 @@ def bands_in_order(levels: Sequence[object]) -> tuple[str, ...] | None:
     Parameters
     ----------
     levels
-        Distinct texts of a column.
+        Distinct strings in a column.
     """
     if not 2 <= len(levels) <= MAX_BANDS:
         return None
-    ends, n_bands = [], 0
+    upper_limits, n_bands = [], 0
     for level in levels:
         band = band_ends(str(level))
         if band is None:
             return None
-        ends.append((band[:2], str(level)))
+        upper_limits.append((band[:2], str(level)))
         n_bands += band[2]
-    return tuple(level for _, level in sorted(ends)) if n_bands else None
+    return tuple(level for _, level in sorted(upper_limits)) if n_bands else None
 
 
 def band_ends(text: str) -> tuple[float, float, bool] | None:
-    """Return the start and the end of a band or a number, and whether it is a band; None for other texts."""
-    text = " ".join(folded(text.replace("≤", "<=").replace("≥", ">=")).split())
-    match, is_band = _ALONE.fullmatch(text), False
+    """Return start and end of a band or number, and whether it is a band. Return None for other strings."""
+    text = " ".join(without_accents(text.replace("≤", "<=").replace("≥", ">=")).split())
+    match, is_band = _SINGLE_VALUE.fullmatch(text), False
     if match is None:
-        match = next((band for each in _BANDS if (band := each.fullmatch(text))), None)
+        match = next((band for pattern in _BANDS if (band := pattern.fullmatch(text))), None)
         is_band = True
     if match is None:
         return None
@@ -373,7 +376,7 @@ def band_ends(text: str) -> tuple[float, float, bool] | None:
     if "under" in parts:
         return -inf, parts["under"], True
     if "over" in parts:
-        # Because of the added 1e-9, a band such as “over 25” comes after the number 25.
+        # The added 1e-9 places a band such as “over 25” after the number 25.
         return parts["over"] + 1e-9, inf, True
     low = parts.get("low", -inf)
     high = parts.get("high", inf if is_band else low)
@@ -391,8 +394,8 @@ def words_in_order(name: str) -> tuple[str, ...]:
     return tuple(word.lower() for word in words)
 
 
-def folded(text: str, *, umlauts: bool = False) -> str:
-    """Convert text to lower case and remove accents; if `umlauts` is true, umlauts become ae, oe and ue.
+def without_accents(text: str, *, umlauts: bool = False) -> str:
+    """Convert text to lower case and remove accents. If `umlauts` is true, umlauts become ae, oe and ue.
 
     >>> folded("Prämie"), folded("Prämie", umlauts=True), folded("GRÖSSE")
     ('pramie', 'praemie', 'grosse')
@@ -404,6 +407,6 @@ def folded(text: str, *, umlauts: bool = False) -> str:
 
 
 def _plain(text: str) -> str:
-    """Remove the accents of a text, and keep capital letters."""
+    """Remove accents from a string. Capital letters stay."""
     parts = unicodedata.normalize("NFKD", text.replace("ß", "ss"))
     return "".join(letter for letter in parts if not unicodedata.combining(letter))

@@ -1,8 +1,8 @@
 """Recognition of the meaning of column headers with lists of words in six languages (``header_words.json``).
 
 A phrase has one or more words. A header matches a phrase if it contains all words of the phrase, in any
-order. A ``*`` in a phrase stands for any letters. Accents, capitals and separators are ignored; ä and ae are
-equal. A header without separators, such as ``claimamount``, matches if it contains the words of the phrase in
+order. A ``*`` in a phrase stands for any letters. Accents, capitals and separators are ignored, and ä equals
+ae. A header without separators, such as ``claimamount``, matches if it contains the words of the phrase in
 order. A compound of a word for age and a word for a person or a thing, such as ``ageph`` or ``Kundenalter``,
 is split if both words are known. Other words that contain "age", such as ``mileage``, do not match.
 
@@ -23,23 +23,24 @@ from functools import cache
 from importlib import resources
 from types import MappingProxyType
 
-from fairdash.tables.grammar import folded, words_in_order
+from fairdash.tables.grammar import without_accents, words_in_order
 
-#: Clarity of a match: the phrase is the whole header (apart from small words such as "du"), it is a part of
-#: the header, or it occurs only inside a longer word.
+#: Clarity of a match, from clear to unclear. The phrase is the whole header (apart from small words such as
+#: "du"), it is a part of the header, or it occurs only inside a longer word.
 WHOLE, PART, INSIDE = 3, 2, 1
 
 _SMALL = frozenset(
     "a al d da das de degli dei del della delle der des di die do du e el et gli het i il in la las le les"
     " lo los nb of on op por pour the und van von y".split()
 )
-#: A phrase must have at least this many letters to be searched for in headers without separators.
+#: Minimum number of letters of a phrase that is searched for in headers without separators.
 _JOINED = 5
 
-#: Concepts of claims. A header expresses at most one of these concepts: the concept whose phrases contain the
+#: Concepts of claims. A header expresses at most one of them, namely the concept whose phrases contain the
 #: most words of the header.
 CLAIMS = ("claim_cost", "claim_count", "claim_flag")
-#: A header that expresses all concepts on the right also expresses the concept on the left.
+#: Concepts that are a combination of others. A header about an age and a person, for example, is about a
+#: driver's age.
 _JOINT = {"driver_age": ("age", "person")}
 #: Letters that German inserts between the parts of a compound word.
 _LINKS = ("", "s", "n", "en")
@@ -57,8 +58,8 @@ def meanings_of(header: object) -> Mapping[str, int]:
     return _meanings(_words(str(header)))
 
 
-def other_words(header: object, concept: str, of: str) -> bool:
-    """Return whether a header has a word for the concept `of` besides its words for `concept`.
+def other_words(header: object, concept: str, other_concept: str) -> bool:
+    """Return whether a header has a word for `other_concept` in addition to its words for `concept`.
 
     >>> other_words("policy holder age", "driver_age", "thing"), other_words("car_age", "age", "thing")
     (False, True)
@@ -66,41 +67,41 @@ def other_words(header: object, concept: str, of: str) -> bool:
     words = _words(str(header))
     words_of_concept = {
         word
-        for each in _JOINT.get(concept, (concept,))
-        for parts, _ in _phrases()[each]
+        for part_word in _JOINT.get(concept, (concept,))
+        for parts, _ in _phrases()[part_word]
         if _has_words(parts, words)
         for word in words
         if any(part.fullmatch(word) for part in parts)
     }
     return any(
         len(parts) == 1 and parts[0].fullmatch(word)
-        for parts, _ in _phrases()[of]
+        for parts, _ in _phrases()[other_concept]
         for word in words
         if word not in words_of_concept
     )
 
 
-# Words, and not headers, are the keys of the cache: many headers, such as zip_1 to zip_3000, share a word.
+# The keys of the cache are words rather than headers, because headers such as zip_1 to zip_3000 share a word.
 @cache
 def _meanings(words: tuple[str, ...]) -> Mapping[str, int]:
-    joined = "".join(words)
+    joined_words = "".join(words)
     meanings: dict[str, int] = {}
     n_words: dict[str, int] = {}
     for concept, phrases in _phrases().items():
-        clarity = {phrase: _match_confidence(words, joined, phrase) for phrase in phrases}
+        clarity = {phrase: _match_confidence(words, joined_words, phrase) for phrase in phrases}
         if best := max(clarity.values(), default=0):
             meanings[concept] = best
             n_words[concept] = max(len(parts) for (parts, _), value in clarity.items() if value)
     for concept, parts in _JOINT.items():
         if set(parts) <= set(meanings):
-            known = [
+            known_words = [
                 part
-                for each in parts
-                for phrase, _ in _phrases()[each]
+                for word in parts
+                for phrase, _ in _phrases()[word]
                 if _has_words(phrase, words)
                 for part in phrase
             ]
-            meanings[concept] = PART if _other_words_of(words, known) else WHOLE
+            meanings[concept] = PART if _other_words_of(words, known_words) else WHOLE
     most_words = max((n_words[concept] for concept in CLAIMS if concept in meanings), default=0)
     # "Anzahl Schäden" is a claim count, although "Schäden" alone means claim costs.
     return MappingProxyType(
@@ -108,13 +109,13 @@ def _meanings(words: tuple[str, ...]) -> Mapping[str, int]:
     )
 
 
-def _match_confidence(words: tuple[str, ...], joined: str, phrase: _Phrase) -> int:
-    parts, whole = phrase
-    if whole.pattern.startswith("[a-z]*"):
+def _match_confidence(words: tuple[str, ...], joined_words: str, phrase: _Phrase) -> int:
+    parts, phrase_text = phrase
+    if phrase_text.pattern.startswith("[a-z]*"):
         return INSIDE if _has_words(parts, words) else 0
     if _has_words(parts, words):
         return PART if _other_words_of(words, parts) else WHOLE
-    return PART if len(joined) >= _JOINED and whole.fullmatch(joined) else 0
+    return PART if len(joined_words) >= _JOINED and phrase_text.fullmatch(joined_words) else 0
 
 
 def _has_words(parts: Iterable[re.Pattern[str]], words: Collection[str]) -> bool:
@@ -128,13 +129,13 @@ def _other_words_of(words: Iterable[str], parts: Collection[re.Pattern[str]]) ->
 
 
 def _words(header: str) -> tuple[str, ...]:
-    """Return the words of a header; a compound such as "ageph" is split."""
+    """Return the words of a header. A compound such as "ageph" is split."""
     return tuple(part for word in words_in_order(header) for part in _split_age(word))
 
 
 @cache
 def _split_age(word: str) -> tuple[str, ...]:
-    """Split a word such as "ageph" into "age" and the word for the person or thing; keep other words whole.
+    """Split a word such as "ageph" into "age" and the word for the person or thing. Keep other words whole.
 
     >>> _split_age("versicherungsnehmeralter"), _split_age("agencement"), _split_age("halter")
     (('versicherungsnehmer', 'alter'), ('agencement',), ('halter',))
@@ -153,14 +154,14 @@ def _split_age(word: str) -> tuple[str, ...]:
 
 
 def _person_or_thing(text: str, owners: Collection[str]) -> str | None:
-    """Return a text without a small word such as "du" at its start if the rest is in `owners`, else None."""
+    """Return a string without a small first word such as "du" if the rest is in `owners`, else None."""
     without_small_word = (text.removeprefix(small) for small in sorted(_SMALL))
     return next((owner for owner in (text, *without_small_word) if owner in owners), None)
 
 
 @cache
 def _vocabulary() -> tuple[tuple[str, ...], frozenset[str]]:
-    """Return two sets of words without endings: words for an age, and words for persons and things."""
+    """Return the set of words for an age, and the set of words for persons and things, without endings."""
 
     def single(concept: str) -> set[str]:
         return {
@@ -176,10 +177,10 @@ def _phrases() -> Mapping[str, tuple[_Phrase, ...]]:
     text = resources.files("fairdash.tables").joinpath("header_words.json").read_text(encoding="utf-8")
     return {
         concept: tuple(
-            _phrase(written)
+            _phrase(spelling)
             for phrases in by_language.values()
             for phrase in phrases
-            for written in sorted({folded(phrase), folded(phrase, umlauts=True)})
+            for spelling in sorted({without_accents(phrase), without_accents(phrase, umlauts=True)})
         )
         for concept, by_language in json.loads(text).items()
     }

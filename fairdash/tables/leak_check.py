@@ -37,7 +37,8 @@ class DataCheck:
     n
         Number of rows.
     findings
-        Findings: first the certain leaks, then the suspects. Suspects are sorted from strongest to weakest.
+        Findings, first the certain leaks and then the suspects. Suspects are sorted from strongest to
+        weakest.
 
     Examples
     --------
@@ -54,28 +55,28 @@ class DataCheck:
     @property
     def certain(self) -> tuple[str, ...]:
         """Columns that certainly reveal the target or the price."""
-        return tuple(each.column for each in self.findings if each.level == CERTAIN)
+        return tuple(finding.column for finding in self.findings if finding.level == CERTAIN)
 
     @property
     def suspect(self) -> tuple[str, ...]:
         """Columns that may reveal the target."""
-        return tuple(each.column for each in self.findings if each.level == SUSPECT)
+        return tuple(finding.column for finding in self.findings if finding.level == SUSPECT)
 
     def sentences(self) -> tuple[str, ...]:
-        """Return a sentence for each finding or sum, or one sentence which says that there is no leak."""
+        """Return a sentence for each finding or sum. If there are none, the only sentence says so."""
         if not self.findings:
             return (
                 f"No column of {len(self.columns)} reveals “{self.target}” or looks too good to be true.",
             )
         texts = []
-        for of in ("target", "price"):
-            leaks = {f.column: f.sentence for f in self.findings if (f.level, f.of) == (CERTAIN, of)}
+        for role in ("target", "price"):
+            leaks = {f.column: f.sentence for f in self.findings if (f.level, f.of) == (CERTAIN, role)}
             texts += [
                 (f"“{names[0]}” gives" if len(names) == 1 else f"{len(names)} columns give")
-                + f" the {of} away: {why}."
-                for names, why in by_sentence(leaks)
+                + f" the {role} away: {reason}."
+                for names, reason in by_sentence(leaks)
             ]
-        suspect = (each for each in self.findings if each.level == SUSPECT)
+        suspect = (finding for finding in self.findings if finding.level == SUSPECT)
         return (*texts, *(f"“{f.column}” looks too good to be true: {f.sentence}." for f in suspect))
 
 
@@ -89,15 +90,16 @@ def check_data(
     group: str | None = None,
     columns: Iterable[str] | None = None,
 ) -> DataCheck:
-    """Check for leaks: columns that reveal the target.
+    """Check a table for leaks, which are columns that reveal the target.
 
-    Findings have two levels. *Certain* leaks are: copies of the target (exact, ranked, rounded, rescaled or
-    coded); columns that are missing, zero or constant exactly where the target is zero; columns that add up
-    to the target or to the price; and dates on which the exposure begins or ends. fairdash does not use
-    certain leaks as features unless you restore them. *Suspect* columns are used, and you should check them:
-    columns that look like consequences of the target, and each of which explains most of the variance that
-    all columns explain; row numbers that predict the target; and averages of the target over at most 20 rows.
-    A column related to the sensitive attribute is not a leak, and neither is an existing price.
+    Findings have two levels. *Certain* leaks are copies of the target (exact, ranked, rounded, rescaled or
+    coded), and columns that are missing, zero or constant exactly where the target is zero. Columns that add
+    up to the target or to the price are also certain leaks, and so are dates on which the exposure begins or
+    ends. fairdash does not use certain leaks as features unless you restore them. *Suspect* columns are used,
+    and you should check them. They are row numbers that predict the target, averages of the target over at
+    most 20 rows, and columns that look like consequences of the target. Such a consequence explains alone
+    most of the variance that all columns explain. A column that is related to the sensitive attribute is not
+    a leak. An existing price is not a leak either.
 
     Parameters
     ----------
@@ -110,8 +112,8 @@ def check_data(
     exposure
         Name of the column with row weights (exposure).
     price
-        Name of the column with an existing price. It is never suspect, and columns that add up to it are
-        certain leaks.
+        Name of the column with an existing price. This column is never suspect, and columns that add up to it
+        are certain leaks.
     group
         Column with the group of each row, such as a policy number. The rows of a group are held out together.
     columns
@@ -138,12 +140,12 @@ def check_data(
     ['paid']
     """
     sensitive = (sensitive,) if isinstance(sensitive, str) else tuple(sensitive)
-    with_role = [target, *sensitive, *(each for each in (exposure, price, group) if each is not None)]
+    in_roles = [target, *sensitive, *(name for name in (exposure, price, group) if name is not None)]
     looked_at = (
-        tuple(name for name in frame.columns if name not in with_role) if columns is None else tuple(columns)
+        tuple(name for name in frame.columns if name not in in_roles) if columns is None else tuple(columns)
     )
     checks = Checks(DataError)
-    require_columns(checks, frame.columns, (*with_role, *looked_at))
+    require_columns(checks, frame.columns, (*in_roles, *looked_at))
     if (frame.columns == target).sum() == 1:
         checks.require(
             kind_of(frame[target]) in NUMBERS,
@@ -153,20 +155,20 @@ def check_data(
         )
     checks.finish()
     leaks = certain_leaks(frame, target, looked_at, exposure=exposure)
-    known = float(np.isfinite(frame[target].to_numpy(dtype=float, na_value=np.nan)).sum())
+    n_finite = float(np.isfinite(frame[target].to_numpy(dtype=float, na_value=np.nan)).sum())
     unexplained = [name for name in looked_at if name not in leaks]
     parts = {} if price in (None, target) else parts_of(frame, str(price), unexplained, exposure=exposure)
     unexplained = [name for name in unexplained if name not in parts]
-    suspects = find_suspects(frame, target, unexplained, beside=sensitive, group=group)
+    suspects = find_suspects(frame, target, unexplained, other_columns=sensitive, group=group)
     return DataCheck(
         target=target,
         columns=looked_at,
         n=len(frame),
         findings=(
-            *(Finding(column=c, level=CERTAIN, sentence=why, number=known) for c, why in leaks.items()),
+            *(Finding(column=c, level=CERTAIN, sentence=text, number=n_finite) for c, text in leaks.items()),
             *(
-                Finding(column=c, level=CERTAIN, sentence=why, number=known, of="price")
-                for c, why in parts.items()
+                Finding(column=c, level=CERTAIN, sentence=reason, number=n_finite, of="price")
+                for c, reason in parts.items()
             ),
             *suspects,
         ),

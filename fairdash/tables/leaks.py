@@ -1,8 +1,7 @@
-"""Detection of features that reveal the target because they become known only after the target.
+"""Detection of features that reveal the target because their values are known only after the target.
 
-A certain leak has a pattern that does not occur in a legitimate column, either by chance or because the
-column predicts well. :mod:`fairdash.tables.leak_candidates` detects columns that only possibly reveal the
-target.
+A certain leak has a pattern that a legitimate column can't have, neither by chance nor because it predicts
+well. :mod:`fairdash.tables.leak_candidates` detects columns that only possibly reveal the target.
 
 >>> amount = pd.Series([0.0, 0.0, 812.5, 0.0, 44.1, 0.0] * 60) * (1 + np.arange(360))
 >>> claim = (amount > 0).astype(int)
@@ -25,49 +24,52 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.tables.column_profile import NUMBERS, as_floats, kind_of
-from fairdash.tables.features import CHANCE, a_few, determines, is_function, same_order, varies
+from fairdash.tables.features import CHANCE, a_few, is_determined_by, is_function, same_order, varies
 from fairdash.tables.fixes import can_convert
 from fairdash.tables.grammar import to_numbers
 from fairdash.tables.start_and_end import bounds_of_exposure
 from fairdash.tables.sums import parts_of
 
-READ_OFF = "the target can be recovered from it"
+TARGET_READ_OFF = "the target can be recovered from it"
 SAME_ZEROS = "it is 0 exactly where the target is 0"
-TELLS_ZEROS = "it shows in every row whether the target is 0"
+REVEALS_ZEROS = "it shows in every row whether the target is 0"
 MISSING_WITH_ZERO = "it is missing exactly where the target is 0"
 MISSING_WITHOUT_ZERO = "it is missing exactly where the target is not 0"
 KNOWN_WITHOUT_ZERO = "it is known only where the target is not 0"
 LACKS_WITHOUT_ZERO = "it is missing only where the target is not 0"
 NOT_ZERO_WITHOUT_ZERO = "it is not 0 only where the target is not 0"
 RARE_WITHOUT_ZERO = "it differs from its most common value only where the target is not 0"
-MISSING_TELLS = "its missing cells show whether the target is above or below a limit"
+MISSING_REVEALS = "its missing cells show whether the target is above or below a limit"
 CLASSES = "it is the target, rounded or divided into classes"
 BOUNDS = "it gives the start or the end of the exposure"
 
-#: Maximum number of levels with which a column reveals the target's zeros. With more levels, a legitimate
-#: column may also separate zeros from other values.
+#: Maximum number of levels of a column that is checked for revealing the target's zeros. With more levels, a
+#: legitimate column may also separate zeros from other values.
 _FEW_LEVELS = 5
-#: If a column reveals the target's zeros, the share of zeros in the rows where the column differs from its
-#: usual value must be significantly below a third of the share of zeros in all rows.
+#: If a column reveals the target's zeros, zeros are rare where the column differs from its usual value. Their
+#: share in these rows must be significantly below a third of their share in all rows.
 _FEWER_ZEROS = 1 / 3
-#: If known (or missing) cells reveal a nonzero target, maximum share of these rows with a target of zero.
+#: Maximum share of errors if known (or missing) cells reveal a nonzero target. An error is such a row with a
+#: target of zero.
 _MAX_ERROR_SHARE = 0.005
-#: Maximum ratio of the gap between adjacent classes of the target to the neighbouring gaps.
+#: Maximum ratio of the gap between adjacent classes of the target to the gaps beside it.
 _MAX_OF_NEIGHBOURS = 2.5
 #: Maximum ratio of the gap between adjacent classes to the gaps within the classes.
 _MAX_OF_CLASSES = 10
 _NEIGHBOURS = 5
 _MIN_IN_CLASS = 20
-#: Minimum numbers of steps, of rows, and of target values per step in a column with the rounded target.
+#: A column with the rounded target has at least `_MIN_STEPS` steps and `_MIN_ROUNDED` rows. A step is at
+#: least `_FINER` times as large as the finest step of the target.
 _MIN_STEPS, _MIN_ROUNDED, _FINER = 5, 100, 5
-#: Minimum range of the rounding errors as a share of a step, and maximum distance of their distribution from
-#: the uniform distribution. Rounding errors are uniform over exactly one step; other noise hardly ever is.
+#: Unlike other noise, rounding errors are uniform over exactly one step. Their range must be at least a share
+#: `_WHOLE_STEP` of a step, and the distance of their distribution from the uniform distribution below
+#: `_MAX_DISTANCE`.
 _WHOLE_STEP, _MAX_DISTANCE = 0.95, 0.1
 #: Minimum correlation of a rounded target with the target, in a quick check of a few rows.
 _MIN_CORRELATION = 0.8
 
-#: Cache of results, with hashes of cells as keys. It saves time, because role suggestions, leak checks and
-#: new data sets use the same table.
+#: Cache of results, with hashes of cells as keys. It saves time because role suggestions, leak checks and new
+#: data sets check the same table.
 _CACHE: dict[tuple[bytes, bytes, bytes | None], str | None] = {}
 _MAX_CACHED = 5000
 
@@ -76,12 +78,12 @@ Codes = NDArray[np.intp]
 
 
 def target_leak(feature: pd.Series, target: pd.Series, *, exposure: pd.Series | None = None) -> str | None:
-    """Explain how a feature reveals the target; return None if it does not.
+    """Explain how a feature reveals the target. Return None if it does not.
 
     A feature reveals the target if the target can be recovered from the feature, or if the feature is a
-    coarser version of the target. A feature also reveals the target if its zeros, its missing cells or the
-    cells with another value coincide with the target's zeros in more rows than chance explains (see
-    :func:`~fairdash.tables.features.determines`).
+    coarser version of the target. A feature also reveals the target's zeros if they coincide with its zeros,
+    its missing cells or another value in more rows than chance explains (see
+    :func:`~fairdash.tables.features.is_determined_by`).
 
     Parameters
     ----------
@@ -97,27 +99,27 @@ def target_leak(feature: pd.Series, target: pd.Series, *, exposure: pd.Series | 
     if kind_of(target) not in NUMBERS or kind_of(feature) == "other":
         return None
     y = as_floats(target)
-    known = np.isfinite(y.to_numpy())
-    y, f = y[known].reset_index(drop=True), feature[known].reset_index(drop=True)
+    is_finite = np.isfinite(y.to_numpy())
+    y, f = y[is_finite].reset_index(drop=True), feature[is_finite].reset_index(drop=True)
     if can_convert(f):
         f = to_numbers(f)
     if not varies(y) or not varies(f):
         return None
-    why = _how_zeros_are_revealed(f, y)
-    # A column that reveals the complete target is a more serious leak than a column that reveals only its
-    # zeros.
-    if (why is None or why in (TELLS_ZEROS, SAME_ZEROS)) and (determines(f, y) or _orders_alike(f, y)):
-        return READ_OFF
-    if why is None and (_is_cut(f, y) or _is_cut(y, f) or _is_rounded(f, y)):
+    reason = _how_zeros_are_revealed(f, y)
+    # Leaks of the complete target are checked first, because they are more serious than leaks of its zeros.
+    reveals_zeros = reason in (REVEALS_ZEROS, SAME_ZEROS)
+    if (reason is None or reveals_zeros) and (is_determined_by(f, y) or _orders_alike(f, y)):
+        return TARGET_READ_OFF
+    if reason is None and (_is_cut(f, y) or _is_cut(y, f) or _is_rounded(f, y)):
         return CLASSES
-    if why is None and f.isna().any() and _is_cut(f.isna().astype(float), y):
-        return MISSING_TELLS
-    if why is None and exposure is not None and kind_of(exposure) in NUMBERS and kind_of(f) in NUMBERS:
-        w = as_floats(exposure)[known].reset_index(drop=True)
+    if reason is None and f.isna().any() and _is_cut(f.isna().astype(float), y):
+        return MISSING_REVEALS
+    if reason is None and exposure is not None and kind_of(exposure) in NUMBERS and kind_of(f) in NUMBERS:
+        w = as_floats(exposure)[is_finite].reset_index(drop=True)
         w = w.where(w > 0)
         if varies(w.dropna()) and (_orders_alike(f, y / w) or _orders_alike(f, y * w)):
-            return READ_OFF
-    return why
+            return TARGET_READ_OFF
+    return reason
 
 
 def certain_leaks(
@@ -125,7 +127,7 @@ def certain_leaks(
 ) -> dict[str, str]:
     """Return a map from the columns that certainly reveal the target to explanations.
 
-    The result includes columns with the start or end of the exposure, and parts of the target
+    The result includes columns with the start or end of the exposure, and columns that add up to the target
     (:mod:`fairdash.tables.sums`).
 
     Parameters
@@ -151,10 +153,10 @@ def certain_leaks(
                 while len(_CACHE) >= _MAX_CACHED:
                     _CACHE.pop(next(iter(_CACHE)), None)
                 _CACHE[key] = target_leak(frame[name], frame[target], exposure=w)
-            if (why := _CACHE[key]) is not None:
-                leaks[name] = why
+            if (reason := _CACHE[key]) is not None:
+                leaks[name] = reason
         unexplained = [name for name in columns if name not in leaks]
-        leaks |= parts_of(frame, target, unexplained, exposure=exposure, least=2)
+        leaks |= parts_of(frame, target, unexplained, exposure=exposure, n_min=2)
     if exposure is not None:
         for name in bounds_of_exposure(frame, exposure, [name for name in columns if name not in leaks]):
             leaks[name] = BOUNDS
@@ -168,7 +170,7 @@ def _digest(values: pd.Series) -> bytes:
 
 
 def _how_zeros_are_revealed(f: pd.Series, y: pd.Series) -> str | None:
-    """Describe how the values or missing cells of a column reveal the target's zeros; None if they do not."""
+    """Describe how a column's values or missing cells reveal the target's zeros, or return None."""
     zero = (y == 0).to_numpy()
     if zero.all() or not zero.any():
         return None
@@ -179,14 +181,14 @@ def _how_zeros_are_revealed(f: pd.Series, y: pd.Series) -> str | None:
     is_zero = _are_zero(levels)
     if not (with_zero * with_nonzero).any():
         of_zero, of_others = with_zero > 0, with_nonzero > 0
-        fewest = min(int(of_zero.sum()), int(of_others.sum()))
-        chance = _log_choose(len(levels), fewest) - _log_choose(len(y), int(zero.sum()))
-        if fewest <= _FEW_LEVELS and chance < np.log(CHANCE):
+        min_rows = min(int(of_zero.sum()), int(of_others.sum()))
+        chance = _log_choose(len(levels), min_rows) - _log_choose(len(y), int(zero.sum()))
+        if min_rows <= _FEW_LEVELS and chance < np.log(CHANCE):
             if (of_zero == missing).all():
                 return MISSING_WITH_ZERO
             if (of_others == missing).all():
                 return MISSING_WITHOUT_ZERO
-            return SAME_ZEROS if is_zero.any() and (of_zero == is_zero).all() else TELLS_ZEROS
+            return SAME_ZEROS if is_zero.any() and (of_zero == is_zero).all() else REVEALS_ZEROS
     share = float(zero.mean())
     if share < 0.5:
         return None
@@ -213,13 +215,15 @@ def _are_zero(levels: pd.Index) -> NDArray[np.bool_]:
 
 
 def _only_without_zero(
-    with_zero: Codes, without: Codes, rest: NDArray[np.bool_], share: float, *, error_share: float
+    with_zero: Codes, without_zero: Codes, other_zero: NDArray[np.bool_], share: float, *, error_share: float
 ) -> bool:
-    """Return whether the target is nonzero in all rows with levels outside `rest`, up to a few errors."""
+    """Return whether the target is nonzero in all rows with levels outside `other_zero`, with few errors."""
     from scipy.stats import binom
 
-    wrong, n = int(with_zero[~rest].sum()), int((with_zero + without)[~rest].sum())
-    return n > 0 and wrong <= error_share * n and float(binom.cdf(wrong, n, share * _FEWER_ZEROS)) < CHANCE
+    n_errors, n = int(with_zero[~other_zero].sum()), int((with_zero + without_zero)[~other_zero].sum())
+    return (
+        n > 0 and n_errors <= error_share * n and float(binom.cdf(n_errors, n, share * _FEWER_ZEROS)) < CHANCE
+    )
 
 
 def _orders_alike(f: pd.Series, y: pd.Series) -> bool:
@@ -238,10 +242,10 @@ def _orders_alike(f: pd.Series, y: pd.Series) -> bool:
 
 
 def _is_cut(f: pd.Series, y: pd.Series) -> bool:
-    """Return whether a column is the target, divided into adjacent classes without gaps between them.
+    """Return whether a column contains adjacent classes of the target without gaps between them.
 
-    A strong legitimate column, such as the pay grade if salaries hardly vary within a grade, may also divide
-    the target's values into classes, but there are gaps between these classes.
+    A strong legitimate column may also divide the target's values into classes, but with gaps between the
+    classes. An example is the pay grade, if salaries hardly vary within a grade.
     """
     if kind_of(y) not in NUMBERS:
         return False
@@ -261,7 +265,7 @@ def _is_cut_of(f: pd.Series, y: pd.Series, *, with_chance: bool) -> bool:
     if len(sizes) < 2 or not is_function(y, f):
         return False
     cells: Floats = as_floats(y).to_numpy()
-    places, first = np.unique(cells, return_index=True)
+    unique_cells, first = np.unique(cells, return_index=True)
     class_of_place = codes[first]
     changes = np.flatnonzero(class_of_place[1:] != class_of_place[:-1])
     if len(changes) != len(sizes) - 1:
@@ -271,33 +275,33 @@ def _is_cut_of(f: pd.Series, y: pd.Series, *, with_chance: bool) -> bool:
     chance = _log_factorial(len(sizes)) - _log_factorial(len(codes)) + _log_factorial(sizes).sum()
     if chance >= np.log(CHANCE) or len(codes) - sizes.max() < _MIN_IN_CLASS:
         return False
-    return _are_adjacent(places, changes)
+    return _are_adjacent(unique_cells, changes)
 
 
-def _are_adjacent(places: Floats, changes: Codes) -> bool:
+def _are_adjacent(positions: Floats, changes: Codes) -> bool:
     """Return whether the gaps between classes are about as wide as the neighbouring gaps.
 
-    If salaries within a pay grade vary so much that they reach the next grade, the gaps are wider near the
-    limits of the classes.
+    If the salaries in a pay grade reach those in the next grade, the gaps are wider near the limits of the
+    classes.
     """
-    gaps = np.diff(places)
-    inside = np.ones(len(gaps), dtype=bool)
-    inside[changes] = False
-    within = [np.median(part) if len(part) else 0.0 for part in _between(gaps, changes)]
+    gaps = np.diff(positions)
+    is_inner = np.ones(len(gaps), dtype=bool)
+    is_inner[changes] = False
+    median_gaps = [np.median(part) if len(part) else 0.0 for part in _neighbouring_gaps(gaps, changes)]
     ratios_to_neighbours, ratios_to_classes = [], []
-    for k, at in enumerate(changes):
-        neighbours = slice(max(at - _NEIGHBOURS, 0), at + _NEIGHBOURS + 1)
-        neighbouring_gaps = gaps[neighbours][inside[neighbours]]
-        ratios_to_neighbours.append(gaps[at] / neighbouring_gaps.mean() if len(neighbouring_gaps) else 1.0)
-        gap_in_classes = max(within[k], within[k + 1])
-        ratios_to_classes.append(gaps[at] / gap_in_classes if gap_in_classes else 1.0)
+    for k, index in enumerate(changes):
+        neighbours = slice(max(index - _NEIGHBOURS, 0), index + _NEIGHBOURS + 1)
+        neighbouring_gaps = gaps[neighbours][is_inner[neighbours]]
+        ratios_to_neighbours.append(gaps[index] / neighbouring_gaps.mean() if len(neighbouring_gaps) else 1.0)
+        gap_in_classes = max(median_gaps[k], median_gaps[k + 1])
+        ratios_to_classes.append(gaps[index] / gap_in_classes if gap_in_classes else 1.0)
     return bool(
         _geometric_mean(ratios_to_neighbours) <= _MAX_OF_NEIGHBOURS
         and _geometric_mean(ratios_to_classes) <= _MAX_OF_CLASSES
     )
 
 
-def _between(gaps: Floats, changes: Codes) -> list[Floats]:
+def _neighbouring_gaps(gaps: Floats, changes: Codes) -> list[Floats]:
     """Return the gaps between the values within each class."""
     edges = [-1, *changes, len(gaps)]
     return [gaps[low + 1 : high] for low, high in pairwise(edges)]
@@ -308,7 +312,7 @@ def _geometric_mean(ratios: list[float]) -> float:
 
 
 def _is_rounded(f: pd.Series, y: pd.Series) -> bool:
-    """Return whether a column is the target rounded to equal steps, up or down, possibly rescaled.
+    """Return whether a column contains the target, rounded up or down to equal steps and possibly rescaled.
 
     If amounts are spread widely, most steps have only one or two rows, which are too few for :func:`_is_cut`.
     """
@@ -332,9 +336,9 @@ def _is_rounded(f: pd.Series, y: pd.Series) -> bool:
     slope_and_positions = _narrowest_strip(steps, codes, cells)
     if slope_and_positions is None:
         return False
-    slope, rest = slope_and_positions
+    slope, remainders = slope_and_positions
     finest_step = float(np.diff(distinct).min())
-    width, step = float(np.ptp(rest)), abs(slope)
+    width, step = float(np.ptp(remainders)), abs(slope)
     if (
         step < _FINER * finest_step
         or width > step + 0.01 * finest_step
@@ -343,19 +347,21 @@ def _is_rounded(f: pd.Series, y: pd.Series) -> bool:
         return False
     values, counts = np.unique(cells, return_counts=True)
     most_frequent = values[np.argmax(counts)]
-    other_positions = rest[cells != most_frequent] if counts.max() > 0.01 * len(cells) else rest
+    other_positions = remainders[cells != most_frequent] if counts.max() > 0.01 * len(cells) else remainders
     if len(other_positions) < _MIN_ROUNDED:
         return False
     # If the target is itself rounded to a finer step, its values are spread evenly over this step.
     other_positions = (
-        np.sort(other_positions) - rest.min() + finest_step * (np.arange(len(other_positions)) * 0.618 % 1)
+        np.sort(other_positions)
+        - remainders.min()
+        + finest_step * (np.arange(len(other_positions)) * 0.618 % 1)
     )
     relative_position = np.sort(other_positions) / (width + finest_step)
     return float(np.abs(relative_position - np.linspace(0, 1, len(relative_position))).max()) < _MAX_DISTANCE
 
 
 def _even_steps(levels: Floats) -> Floats | None:
-    """Return by how many steps each number exceeds the smallest number, or None if the steps are unequal."""
+    """Return the number of steps from the smallest to each number, or None if the steps are unequal."""
     if len(levels) < 2:
         return None
     distances = levels - levels[0]
@@ -365,7 +371,7 @@ def _even_steps(levels: Floats) -> Floats | None:
 
 
 def _narrowest_strip(steps: Floats, codes: Codes, y: Floats) -> tuple[float, Floats] | None:
-    """Return the slope of the narrowest strip that contains all rows, and each row's position in the strip.
+    """Return the slope of the narrowest strip that contains all rows, and each row's position in it.
 
     The result is None if the strip is too wide.
     """
@@ -379,7 +385,7 @@ def _narrowest_strip(steps: Floats, codes: Codes, y: Floats) -> tuple[float, Flo
     low, high = np.full(len(steps), np.inf), np.full(len(steps), -np.inf)
     np.minimum.at(low, codes, y)
     np.maximum.at(high, codes, y)
-    # The linear program finds the error of the slope, and the start and the width of the strip, in units of a
+    # The linear program finds the error of the slope, the start of the strip and its width, all in units of a
     # step.
     low, high = (low - slope * steps) / abs(slope), (high - slope * steps) / abs(slope)
     ones, zeros = np.ones_like(steps), np.zeros_like(steps)

@@ -13,7 +13,7 @@ from fairdash.utils.classes import column_of
 TARGET, SENSITIVE, FEATURE = "target", "sensitive column", "feature"
 EXPOSURE, PREDICTION, ROW_ID = "exposure", "existing prediction", "row id"
 GROUP, TIME = "group", "time"
-#: Roles that only one column may have: a map from the fields of Roles and Dataset to the names of the roles.
+#: Names of the roles that only one column may have, by the field of Roles and Dataset.
 SINGLE = {"weight": EXPOSURE, "prediction": PREDICTION, "row_id": ROW_ID, "group": GROUP, "time": TIME}
 
 
@@ -46,7 +46,7 @@ class Roles:
         Column with the time of each row, as a number or a date, or None. Models are trained on earlier rows
         and tested on later rows. No predictor uses it.
     rate
-        Whether to divide the target, which is a count or a total, by the exposure, for example to predict
+        True to divide the target, a count or a total, by the exposure. fairdash then predicts, for example,
         claims per year instead of claims. A rate requires `weight`.
     """
 
@@ -68,7 +68,7 @@ class Roles:
 
     @property
     def parts(self) -> dict[str, tuple[str, ...]]:
-        """Map from the name of each role to its columns; the tuple is empty if the role is not used."""
+        """Map from the name of each role to a tuple of its columns, which is empty for an unused role."""
         single = {role: getattr(self, part) for part, role in SINGLE.items()}
         return {
             TARGET: (self.target,),
@@ -78,8 +78,8 @@ class Roles:
         }
 
     def reads(self, sensitive: Sequence[str]) -> bool:
-        """Return whether these roles give the sensitive columns, which may be indicators of classes."""
-        return tuple(dict.fromkeys(column_of(each, self.sensitive) for each in sensitive)) == self.sensitive
+        """Return whether sensitive columns, which may be indicators of classes, can come from these roles."""
+        return tuple(dict.fromkeys(column_of(name, self.sensitive) for name in sensitive)) == self.sensitive
 
 
 def check_roles(columns: Sequence[object], roles: Roles) -> None:
@@ -92,14 +92,14 @@ def check_roles(columns: Sequence[object], roles: Roles) -> None:
     """
     checks, parts = Checks(DataError), roles.parts
     require_columns(checks, columns, (column for part in parts.values() for column in part))
-    for one, other in combinations(parts, 2):
-        for column in dict.fromkeys(parts[one]):
+    for first_part, other in combinations(parts, 2):
+        for column in dict.fromkeys(parts[first_part]):
             hint = "Choose a different column for one of these roles."
-            checks.require(column not in parts[other], column, _overlap(one, other), hint)
+            checks.require(column not in parts[other], column, _overlap(first_part, other), hint)
     for part in (roles.sensitive, roles.features):
         for column in dict.fromkeys(part):
-            twice = "the column is chosen twice for the same role"
-            checks.require(part.count(column) == 1, column, twice, "Choose it once.")
+            problem = "the column is chosen twice for the same role"
+            checks.require(part.count(column) == 1, column, problem, "Choose it once.")
     if roles.rate:
         require_exposure(checks, roles.target, roles.weight)
     checks.require(roles.sensitive, None, "no sensitive column is chosen", "Choose one.")
@@ -107,13 +107,13 @@ def check_roles(columns: Sequence[object], roles: Roles) -> None:
     checks.finish()
 
 
-def require_columns(checks: Checks, columns: Iterable[object], wanted: Iterable[str]) -> None:
+def require_columns(checks: Checks, columns: Iterable[object], names: Iterable[str]) -> None:
     """Report the names that belong to no column or to several columns."""
     times = Counter(columns)
-    for column in dict.fromkeys(wanted):
+    for column in dict.fromkeys(names):
         checks.require(times[column], column, "there is no such column", "Choose among the table's columns.")
         checks.require(
-            times[column] < 2, column, "several columns have this name", "Give each column its own name."
+            times[column] < 2, column, "several columns have this name", "Give each column a different name."
         )
 
 
@@ -125,10 +125,10 @@ def require_exposure(checks: Checks, target: str, weight: object) -> None:
     )
 
 
-def _overlap(one: str, other: str) -> str:
-    if (one, other) == (SENSITIVE, FEATURE):
+def _overlap(first_part: str, other: str) -> str:
+    if (first_part, other) == (SENSITIVE, FEATURE):
         return "a sensitive column can't be a feature, because predictors must not use it"
     if other not in (SENSITIVE, FEATURE):
-        one, other = other, one
-    as_well = {SENSITIVE: "sensitive", FEATURE: "a feature"}.get(other, f"the {other}")
-    return f"the {one} can't be {as_well} as well"
+        first_part, other = other, first_part
+    other_role_text = {SENSITIVE: "sensitive", FEATURE: "a feature"}.get(other, f"the {other}")
+    return f"the {first_part} can't be {other_role_text} as well"

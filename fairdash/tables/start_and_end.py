@@ -10,7 +10,7 @@ import pandas as pd
 
 from fairdash.tables.column_profile import NUMBERS, as_floats, kind_of
 from fairdash.tables.features import a_few, absolute_correlation
-from fairdash.tables.fixes import on_a_line
+from fairdash.tables.fixes import on_one_scale
 
 #: Minimum correlation of the exposure with the difference of two columns that give its start and end.
 _SAME_LENGTH = 0.999
@@ -21,7 +21,7 @@ _MIN_BOUNDED, _ROUNDED = 50, 0.01
 def bounds_of_exposure(frame: pd.DataFrame, exposure: str, columns: Iterable[str]) -> tuple[str, ...]:
     """Return the columns of dates or numbers that give the start or the end of the exposure.
 
-    The end of a policy reveals claims, because a policy ends early after a total loss.
+    The end of a policy reveals claims, because a policy may end early after a total loss.
     """
     if kind_of(frame[exposure]) not in NUMBERS:
         return ()
@@ -31,7 +31,7 @@ def bounds_of_exposure(frame: pd.DataFrame, exposure: str, columns: Iterable[str
     for name in columns:
         if kind_of(frame[name]) == "truth value":
             continue
-        cells, holds_dates = on_a_line(frame[name])
+        cells, holds_dates = on_one_scale(frame[name])
         if cells is not None:
             numbers_of[name] = cells
         if holds_dates:
@@ -46,10 +46,10 @@ def bounds_of_exposure(frame: pd.DataFrame, exposure: str, columns: Iterable[str
     rows = sample[np.isfinite(w[sample])]
     if len(rows) < _MIN_BOUNDED:
         return tuple(name for name in numbers_of if name in bounds)
-    squared_correlations = _squared_links(np.column_stack([each[rows] for each in (w, *numbers_of.values())]))
+    squared_correlations = _squared_links(np.column_stack([part[rows] for part in (w, *numbers_of.values())]))
     for (i, first), (j, second) in combinations(enumerate(numbers_of), 2):
         min_correlation = _SAME_LENGTH_OF_DATES if first in of_dates else _SAME_LENGTH
-        # This fast check excludes most pairs of columns.
+        # This fast check rules out most pairs of columns.
         if (first in of_dates) != (second in of_dates) or squared_correlations[i, j] < (
             min_correlation - _ROUNDED
         ) ** 2:
@@ -68,11 +68,11 @@ def _squared_links(columns: np.ndarray) -> np.ndarray:
     `columns` has the shape (n, 1 + p). The result is NaN or infinite if a cell is missing or a difference is
     constant.
     """
-    known = np.where(np.isfinite(columns), columns, np.nan)
-    # All columns are divided by the same number, so that squares don't overflow. The correlations don't
-    # change.
-    known /= max(float(np.nanmax(np.abs(known))), 1.0)
-    centred = known - known.mean(axis=0)
+    is_finite = np.where(np.isfinite(columns), columns, np.nan)
+    # All columns are divided by the same number, so that squares don't overflow. The correlations stay the
+    # same.
+    is_finite /= max(float(np.nanmax(np.abs(is_finite))), 1.0)
+    centred = is_finite - is_finite.mean(axis=0)
     products = centred.T @ centred
     size, with_first = np.diag(products)[1:], products[0, 1:]
     squared_sizes = (size[:, None] + size - 2 * products[1:, 1:]) * products[0, 0]
@@ -83,12 +83,12 @@ def _squared_links(columns: np.ndarray) -> np.ndarray:
 
 
 def _is_length(length: np.ndarray, w: np.ndarray, edge: float, ends: tuple[np.ndarray, np.ndarray]) -> bool:
-    known = np.isfinite(length) & np.isfinite(w)
-    if known.sum() < _MIN_BOUNDED or np.ptp(w[known]) == 0 or np.ptp(length[known]) == 0:
+    is_finite = np.isfinite(length) & np.isfinite(w)
+    if is_finite.sum() < _MIN_BOUNDED or np.ptp(w[is_finite]) == 0 or np.ptp(length[is_finite]) == 0:
         return False
 
     def correlation(values: np.ndarray) -> float:
-        return absolute_correlation(values[known], w[known])
+        return absolute_correlation(values[is_finite], w[is_finite])
 
     # If one column alone correlates this strongly with the exposure, the two columns are not start and end.
     return correlation(length) > edge and max(map(correlation, ends)) < edge

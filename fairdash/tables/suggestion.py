@@ -28,17 +28,17 @@ from fairdash.tables.start_and_end import bounds_of_exposure
 from fairdash.tables.sums import parts_of
 from fairdash.utils.classes import holds_text, why_no_classes
 
-#: Concepts that suit a role, the best first. Concepts in the same string suit equally well.
+#: Concepts that suit a role, the best first. Concepts in one string are equally suitable.
 _TARGETS = ("claim_cost", "premium", "claim_count", "cost", "price", "outcome", "claim_flag")
 _SENSITIVE = ("driver_age", "age protected", "income")
-#: Concepts that are ignored if the header names a thing, because things also have an age or a price.
+#: Concepts that are ignored if the header names a thing, because a car also has an age and a price.
 _OF_PEOPLE = ("driver_age", "age", "protected", "income", "price")
 NAMES_POLICIES = "names policies or people"
 NAMES_PLACES = "its numbers are codes of places, so their size is meaningless"
 OTHER_CLAIMS = "known only after claims, like the target"
 
 
-#: For each pricing target: its title, the concept of the numerator, and the concept of the denominator.
+#: Title, concept of the numerator and concept of the denominator of each pricing target.
 _MADE_OF: Mapping[str, tuple[str, str, str]] = {
     "frequency": ("Claim frequency", "claim_count", "exposure"),
     "severity": ("Claim severity", "claim_cost", "claim_count"),
@@ -53,21 +53,21 @@ class Suggestion:
     Parameters
     ----------
     target
-        Column whose name best suits a target; None if no name suits.
+        Column whose name best suits a target, or None.
     sensitive
-        Column whose name best suits a sensitive column: a numeric column if there is one, else a column with
+        Column whose name best suits a sensitive column. Numeric columns are preferred to columns with
         classes. Empty if no name suits.
     features
         Other columns that may be predictive.
     weight
         Numeric column whose name means exposure, or None.
     prediction
-        Numeric column with the existing price: its name means a prediction or, for a target on claims, a
-        premium. None without such a column.
+        Numeric column with the existing price. Its name means a prediction or, if the target describes
+        claims, a premium. None without such a column.
     row_id
         Column of row identifiers with distinct values, or None.
     rate
-        Whether to divide the target by the exposure: true if there is an exposure, and the target contains
+        True to divide the target by the exposure. It is true if there is an exposure and the target contains
         counts or totals.
     left_out
         Map from each column that is no suitable feature to the reason.
@@ -76,7 +76,7 @@ class Suggestion:
     parts_of_price
         Columns in `left_out` that add up to the prediction.
     policies
-        Column that identifies policies or people, if they have several rows; else None.
+        Column that identifies policies or people with several rows, or None.
     """
 
     target: str | None
@@ -97,15 +97,15 @@ class Suggestion:
         return None if self.policies is None else self.policies.column
 
     @property
-    def to_be_said(self) -> tuple[str, ...]:
-        """Columns in `left_out` that a message names, because a user may want them as features."""
-        codes = (name for name, why in self.left_out.items() if why == NAMES_PLACES)
+    def notes_on_codes(self) -> tuple[str, ...]:
+        """Columns in `left_out` that are shown in a message, because a user may want them as features."""
+        codes = (name for name, reason in self.left_out.items() if reason == NAMES_PLACES)
         return (*self.known_with_target, *self.parts_of_price, *codes)
 
 
 @dataclass(frozen=True, kw_only=True)
 class PricingTarget:
-    """Target for pricing: a ratio of two columns, with the denominator as row weight.
+    """Target for pricing, which is a ratio of two columns, with the denominator as row weight.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ class PricingTarget:
     title
         Name for readers.
     target, weight
-        Names of the columns: `target` is divided by `weight`.
+        Names of the columns. `target` is divided by `weight`.
     fixes
         Fixes that the target requires. For a severity, a fix leaves out rows without claims.
     """
@@ -136,9 +136,9 @@ def suggest_roles(
     """Suggest roles for columns whose names contain known words.
 
     Names may be in any of the six languages of ``header_words.json``. The features exclude uninformative
-    columns, identifiers of policies or rows, and columns that become known only with the target. Columns
-    become known only with the target if they describe claims, reveal the target or its zeros, give the start
-    or end of the exposure, or are parts of the target or of the prediction.
+    columns, identifiers of policies or rows, and columns that become known only with the target. Such columns
+    describe claims, reveal the target or its zeros, give the start or end of the exposure, or are parts of
+    the target or of the prediction.
 
     Parameters
     ----------
@@ -149,15 +149,15 @@ def suggest_roles(
     exposure, prediction
         Columns with row weights and with the existing price; by default, fairdash suggests them.
     """
-    left_out = {}
+    reasons = {}
     for name in frame.columns:
-        why = exclusion_reason(frame[name]) or _numbers_rows(frame[name]) or _numbers_places(frame[name])
-        if why is not None and name not in (target, exposure, prediction):
-            left_out[name] = why
-    policies = find_policies(frame, but=[each for each in (target, exposure, prediction) if each])
+        reason = exclusion_reason(frame[name]) or _numbers_rows(frame[name]) or _numbers_places(frame[name])
+        if reason is not None and name not in (target, exposure, prediction):
+            reasons[name] = reason
+    policies = find_policies(frame, but=[column for column in (target, exposure, prediction) if column])
     if policies is not None:
-        left_out.setdefault(policies.column, NAMES_POLICIES)
-    numeric = [name for name in frame.columns if name not in left_out and kind_of(frame[name]) in NUMBERS]
+        reasons.setdefault(policies.column, NAMES_POLICIES)
+    numeric = [name for name in frame.columns if name not in reasons and kind_of(frame[name]) in NUMBERS]
     weight = exposure or _best_match([name for name in numeric if name != target], ("exposure",))
     if prediction is None:
         prediction = _best_match([name for name in numeric if name not in (weight, target)], ("prediction",))
@@ -166,36 +166,36 @@ def suggest_roles(
         target = _best_match(numeric, _TARGETS)
     if prediction is None and target is not None and is_of_claims(target):
         # If the target describes claims, a column of premiums contains the existing prices.
-        prediction = named_most_like([name for name in numeric if name != target], "premium")
+        prediction = most_similar_name([name for name in numeric if name != target], "premium")
         numeric = [name for name in numeric if name != prediction]
     sensitive = _best_match([name for name in numeric if name != target], _SENSITIVE)
     if sensitive is None:
-        texts = [name for name in frame.columns if name not in left_out and holds_text(frame[name])]
-        named = _best_match(texts, _SENSITIVE)
-        sensitive = named if named is not None and _are_classes(frame[named]) else None
-    unique = [name for name in left_out if frame[name].notna().all() and frame[name].is_unique]
+        texts = [name for name in frame.columns if name not in reasons and holds_text(frame[name])]
+        attribute = _best_match(texts, _SENSITIVE)
+        sensitive = attribute if attribute is not None and _are_classes(frame[attribute]) else None
+    unique = [name for name in reasons if frame[name].notna().all() and frame[name].is_unique]
     row_id = next((name for name in unique if _names_rows(name)), None)
-    with_role = {target, sensitive, weight, prediction, *left_out}
-    without_role = [name for name in frame.columns if name not in with_role]
+    role_columns = {target, sensitive, weight, prediction, *reasons}
+    without_role = [name for name in frame.columns if name not in role_columns]
     leaks = {} if target is None else known_with_target(frame, target, without_role, exposure=weight)
     candidates = [name for name in without_role if name not in leaks]
     parts = {} if prediction is None else parts_of(frame, prediction, candidates, exposure=weight)
     if weight is not None:
         # Dates are also checked for leaks, because a user may convert them to numbers as features.
         without_role = [
-            name for name in frame.columns if name in left_out or (name in candidates and name not in parts)
+            name for name in frame.columns if name in reasons or (name in candidates and name not in parts)
         ]
         for name in bounds_of_exposure(frame, weight, without_role):
-            (left_out if name in left_out else leaks)[name] = BOUNDS
+            (reasons if name in reasons else leaks)[name] = BOUNDS
     return Suggestion(
         target=target,
         sensitive=() if sensitive is None else (sensitive,),
-        features=tuple(name for name in frame.columns if name not in {*with_role, *leaks, *parts}),
+        features=tuple(name for name in frame.columns if name not in {*role_columns, *leaks, *parts}),
         weight=weight,
         prediction=prediction,
         row_id=row_id,
         rate=weight is not None and target is not None and looks_like_total(frame[target]),
-        left_out={**left_out, **leaks, **parts},
+        left_out={**reasons, **leaks, **parts},
         known_with_target=tuple(leaks),
         parts_of_price=tuple(parts),
         policies=policies,
@@ -207,7 +207,7 @@ def known_with_target(
 ) -> dict[str, str]:
     """Return a map from the columns that become known only with the target to the reasons.
 
-    The reason may be in a column's cells (see :func:`fairdash.tables.leaks.certain_leaks`) or in its name: if
+    The reason may be in a column's cells (see :func:`fairdash.tables.leaks.certain_leaks`) or in its name. If
     the target describes claims, the result includes all other columns on claims, except columns on past
     claims.
     """
@@ -220,13 +220,13 @@ def known_with_target(
     return {name: leaks[name] for name in features if name in leaks}
 
 
-def named_most_like(names: Iterable[str], concept: str) -> str | None:
+def most_similar_name(names: Iterable[str], concept: str) -> str | None:
     """Return the name that expresses a concept of ``header_words.json`` most clearly, or None."""
     return _best_match([name for name in names if "past" not in meanings_of(name)], (concept,))
 
 
 def is_of_claims(name: object) -> bool:
-    """Return whether a header describes a row's claims: their number, cost, or indicator."""
+    """Return whether a header describes the number or the cost of a row's claims, or their indicator."""
     return not set(CLAIMS).isdisjoint(meanings_of(name))
 
 
@@ -249,7 +249,7 @@ def _numbers_rows(values: pd.Series) -> str | None:
 
 
 def _numbers_places(values: pd.Series) -> str | None:
-    """Explain why a column of postcodes stored as numbers is not a feature; return None for other columns."""
+    """Explain why postcodes that are stored as numbers are no feature. Return None for other columns."""
     return NAMES_PLACES if kind_of(values) in NUMBERS and "postal_code" in meanings_of(values.name) else None
 
 
@@ -260,9 +260,9 @@ def _names_rows(name: object) -> bool:
 def _best_match(names: Iterable[str], concepts: Sequence[str]) -> str | None:
     best, best_likeness = None, (0, 0)
     for name in names:
-        likeness = _match_score(name, concepts)
-        if likeness > best_likeness:
-            best, best_likeness = name, likeness
+        score = _match_score(name, concepts)
+        if score > best_likeness:
+            best, best_likeness = name, score
     return best
 
 
@@ -272,8 +272,8 @@ def _match_score(name: str, concepts: Sequence[str]) -> tuple[int, int]:
     return max(
         (
             (len(concepts) - rank, meanings[concept])
-            for rank, alike in enumerate(concepts)
-            for concept in alike.split()
+            for rank, synonyms in enumerate(concepts)
+            for concept in synonyms.split()
             if concept in meanings and not (concept in _OF_PEOPLE and other_words(name, concept, "thing"))
         ),
         default=(0, 0),
@@ -281,7 +281,7 @@ def _match_score(name: str, concepts: Sequence[str]) -> tuple[int, int]:
 
 
 def pricing_targets(frame: pd.DataFrame) -> tuple[PricingTarget, ...]:
-    """Return the pricing targets that a table supports: frequency, severity, and the product of the two.
+    """Return the pricing targets that a table supports among frequency, severity and pure premium.
 
     Each pricing target is a ratio, and its denominator weights the rows. See Ohlsson and Johansson (2010),
     “Non-Life Insurance Pricing with Generalized Linear Models”, section 1.1.
@@ -295,11 +295,11 @@ def pricing_targets(frame: pd.DataFrame) -> tuple[PricingTarget, ...]:
     targets = []
     usable = [name for name in frame.columns if can_be_rate(frame[name])]
     divisors = [name for name in usable if (frame[name].dropna() >= 0).all()]
-    for id, (title, of, by) in _MADE_OF.items():
-        target = named_most_like(usable, of) or (
-            _claims_total_of_generic_name(frame, usable) if of == "claim_cost" else None
+    for id, (title, part_ids, by) in _MADE_OF.items():
+        target = most_similar_name(usable, part_ids) or (
+            _claims_total_of_generic_name(frame, usable) if part_ids == "claim_cost" else None
         )
-        weight = named_most_like([name for name in divisors if name != target], by)
+        weight = most_similar_name([name for name in divisors if name != target], by)
         if target is not None and weight is not None:
             has_rows_without_weight = id == "severity" and not (frame[weight] > 0).all()
             fixes = (Fix("drop_rows", weight),) if has_rows_without_weight else ()
@@ -309,7 +309,7 @@ def pricing_targets(frame: pd.DataFrame) -> tuple[PricingTarget, ...]:
 
 def _claims_total_of_generic_name(frame: pd.DataFrame, usable: Sequence[str]) -> str | None:
     """Return a column with a generic name, such as "cost", whose cells look like claims totals."""
-    plain = [
+    generic_totals = [
         name for name in usable if meanings_of(name).get("cost") == WHOLE and looks_like_total(frame[name])
     ]
-    return named_most_like(plain, "cost")
+    return most_similar_name(generic_totals, "cost")

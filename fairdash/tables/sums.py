@@ -1,10 +1,10 @@
-"""Detection of amounts that are parts of the target or of a price, because they add up to this total.
+"""Detection of amounts that add up to the target or to a price.
 
-The premiums of single coverages become known only together with the total premium, so they can't be features.
-In every row, the total premium is the sum of these premiums, multiplied by a factor (for a tax), plus an
-amount (a fee). The factor and the fee are the same in all rows. To find the parts, the total is regressed on
-all columns of amounts in a sample of rows: the coefficients of the parts are equal, and all other
-coefficients are 0. Each sum is then checked on all rows.
+The premiums of single coverages are known only together with the total premium, so they can't be features. In
+every row, the total premium is a factor (for a tax) times the sum of these premiums, plus a fee. The factor
+and the fee are equal in all rows. To find the parts of a total, the total is regressed on all columns of
+amounts in a sample of rows. The coefficients of the parts are equal, and all other coefficients are 0. Each
+sum is then checked in all rows of the table.
 
 In an additive tariff, the rating factors have different coefficients, so they are not parts. A relativity is
 not a part either, because its coefficient is a base premium, which is far from 1.
@@ -38,32 +38,32 @@ Index = NDArray[np.intp]
 
 #: Kinds of columns that may contain amounts.
 _AMOUNTS = ("number", "whole number")
-#: Range of the factor by which the sum of the parts is multiplied to give the total. A tax, a surcharge or a
-#: discount lies in this range, but the base premium of a tariff does not.
+#: Range of the ratio of the total (without a fee) to the sum of the parts. A tax, a surcharge or a discount
+#: lies in this range, but the base premium of a tariff does not.
 _MIN_FACTOR, _MAX_FACTOR = 0.5, 2.0
-#: Maximum fee as a share of the mean total: a larger intercept would be the base premium of a tariff.
+#: Maximum fee as a share of the mean total. A larger intercept would be the base premium of a tariff.
 _MAX_FEE = 0.25
-#: At least one part must have this many distinct values; relativities have only one value per level.
+#: Minimum number of distinct values in at least one part. Relativities have only one value per level.
 _MIN_VALUES = 30
-#: Minimum share of rows that agree with a sum: among all rows, and among the rows in which a part differs
-#: from the part's median.
+#: At least a share `_MIN_CONFIRMED` of all rows must agree with a sum. Among the rows in which a part differs
+#: from its median, the share must be at least `_MIN_CONFIRMED_OF_PART`.
 _MIN_CONFIRMED, _MIN_CONFIRMED_OF_PART = 0.95, 0.9
 #: Maximum rounding error as a share of the total's standard deviation.
 _MAX_ROUNDING = 0.05
-#: Possible rounding steps of amounts.
+#: Steps to which amounts may be rounded.
 _STEPS = 10.0 ** np.arange(2, -5, -1)
-#: Maximum numbers: of rows in the sample, of additional rows per column (in which the column differs from its
-#: median), and of columns.
+#: The sample has at most `_MAX_ROWS` rows and `_MAX_COLUMNS` columns. For each column, at most
+#: `_MAX_ROWS_OF_PART` rows are added in which the column differs from its median.
 _MAX_ROWS, _MAX_ROWS_OF_PART, _MAX_COLUMNS = 2000, 40, 300
-#: The sample must have at least this many more rows than columns.
+#: Minimum number of rows of the sample in excess of the number of columns.
 _MIN_ROWS = 50
-#: Share of rows that remain in each round of a robust fit, and number of rounds. The fit leaves out rows that
-#: do not agree with the sum, such as manual corrections.
+#: A robust fit has `_ROUNDS` rounds, and keeps a share `_KEPT_SHARE` of the rows in each of them. It leaves
+#: out rows that do not agree with the sum, such as manual corrections.
 _KEPT_SHARE, _ROUNDS = 0.9, 4
-#: Maximum standard error of a coefficient: if it is larger, the total is rounded too coarsely to show whether
+#: Maximum standard error of a coefficient. If it is larger, the total is rounded too coarsely to show whether
 #: the column is a part.
 _MAX_ERROR = 0.05
-#: Coefficients count as equal if their relative difference is at most this number.
+#: Maximum relative difference of coefficients that are treated as equal.
 _MAX_DIFFERENCE = 0.01
 #: Concepts of columns that are not amounts of money.
 _NOT_AMOUNTS = frozenset({"age", "driver_age", "exposure", "policy_number", "postal_code", "row_number"})
@@ -94,48 +94,48 @@ class Sum:
     def in_words(self) -> str:
         """Sentence that states the total as a sum of its parts."""
         added = [f"“{name}”" for name in self.parts if name not in self.subtracted]
-        subtracted = [f"“{name}”" for name in self.subtracted]
+        subtracted_names = [f"“{name}”" for name in self.subtracted]
         multiplied = "" if self.factor == 1 else f"{amount(self.factor)} times "
         sums = " minus ".join(
             f"the sum of {', '.join(names)}" if len(names) > 1 else names[0]
-            for names in (added, subtracted)
+            for names in (added, subtracted_names)
             if names
         )
         fee = f" {'plus' if self.fee > 0 else 'minus'} {amount(abs(self.fee))}" if self.fee else ""
-        copied = "a copy of " if sums + fee == added[0] and not multiplied else ""
-        return f"“{self.total}” is {copied}{multiplied}{sums}{fee}"
+        copy_phrase = "a copy of " if sums + fee == added[0] and not multiplied else ""
+        return f"“{self.total}” is {copy_phrase}{multiplied}{sums}{fee}"
 
 
 def parts_of(
-    frame: pd.DataFrame, total: str, columns: Iterable[str], *, exposure: str | None = None, least: int = 1
+    frame: pd.DataFrame, total: str, columns: Iterable[str], *, exposure: str | None = None, n_min: int = 1
 ) -> dict[str, str]:
-    """Return a map from the parts of a total, and from sums of the parts, to sentences that state the sums.
+    """Return a map from column to sentence for the parts of a total and for sums of these parts.
 
     Parameters
     ----------
-    frame, total, columns, exposure, least
+    frame, total, columns, exposure, n_min
         Arguments of :func:`find_sums`.
     """
     sums = {}
-    for one in find_sums(frame, total, columns, exposure=exposure, least=least):
-        # If all columns of the sum are known parts, only the sum's total is new.
-        new = [name for name in one.parts if name not in sums] or [one.total]
-        sums.update(dict.fromkeys(new, one.in_words()))
+    for found_sum in find_sums(frame, total, columns, exposure=exposure, n_min=n_min):
+        # If all columns in the sum are known parts, the total of the sum is the only new column.
+        new = [name for name in found_sum.parts if name not in sums] or [found_sum.total]
+        sums.update(dict.fromkeys(new, found_sum.in_words()))
     return sums
 
 
 def by_sentence(leaks: Mapping[str, str]) -> Iterator[tuple[list[str], str]]:
-    """Group columns by their sentence: yield the parts of one sum together, and every other column alone."""
-    for name, why in leaks.items():
-        names = [each for each in leaks if leaks[each] == why] if why.startswith("“") else [name]
+    """Yield the parts of each sum as one group, and every other column as a group of its own."""
+    for name, reason in leaks.items():
+        names = [column for column in leaks if leaks[column] == reason] if reason.startswith("“") else [name]
         if name == names[0]:
-            yield names, why
+            yield names, reason
 
 
 def find_sums(
-    frame: pd.DataFrame, total: str, columns: Iterable[str], *, exposure: str | None = None, least: int = 2
+    frame: pd.DataFrame, total: str, columns: Iterable[str], *, exposure: str | None = None, n_min: int = 2
 ) -> tuple[Sum, ...]:
-    """Return the sums of columns that give a total, then the sums that give a part or a subtotal of parts.
+    """Return the sums of columns that give a total, followed by the sums that give a part or a subtotal.
 
     Parameters
     ----------
@@ -148,9 +148,8 @@ def find_sums(
     exposure
         Column by which the total may have been divided or multiplied. The search also covers the total before
         this division or multiplication.
-    least
-        Minimum number of parts. If it is 1, a sum may have a single part, to which only a tax or a fee is
-        added.
+    n_min
+        Minimum number of parts. If it is 1, the total may also be a single part with a tax or a fee.
     """
     if kind_of(frame[total]) not in _AMOUNTS:
         return ()
@@ -161,21 +160,21 @@ def find_sums(
     sums: list[Sum] = []
     unassigned = set(search.names)
 
-    def look(name: str, values: Floats, error: Floats | float, least: int) -> None:
-        while (one := search.find(name, values, error, unassigned, least)) is not None:
-            sums.append(one)
-            unassigned.difference_update(one.parts)
+    def look(name: str, values: Floats, error: Floats | float, n_min: int) -> None:
+        while (found_sum := search.find(name, values, error, unassigned, n_min)) is not None:
+            sums.append(found_sum)
+            unassigned.difference_update(found_sum.parts)
 
     half_step = _rounding_step(y) / 2
-    look(total, y, half_step, least)
+    look(total, y, half_step, n_min)
     if exposure is not None and kind_of(frame[exposure]) in _AMOUNTS:
         w = as_floats(frame[exposure]).to_numpy(dtype=float)
         w = np.where((w > 0) & (w < np.inf), w, np.nan)
-        look(total, y * w, half_step * w, least)
-        look(total, y / w, half_step / w, least)
-    # Parts may also have parts or copies, so the list grows during the loop.
-    for one in sums:
-        for part in one.parts:
+        look(total, y * w, half_step * w, n_min)
+        look(total, y / w, half_step / w, n_min)
+    # The list grows during the loop, because parts may also have parts or copies.
+    for sum_of_columns in sums:
+        for part in sum_of_columns.parts:
             cells = _cells(frame[part])
             look(part, cells, _rounding_step(cells) / 2, 1)
     parts = set(search.names) - unassigned
@@ -201,12 +200,12 @@ class _Search:
 
     @classmethod
     def of(cls, frame: pd.DataFrame, y: Floats, columns: list[str]) -> _Search | None:
-        """Draw the sample of rows; None if there are too few rows or no candidates."""
-        known = np.flatnonzero(np.isfinite(y))
-        if len(known) < _MIN_ROWS:
+        """Draw the sample of rows. Return None if there are too few rows or no candidates."""
+        finite_rows = np.flatnonzero(np.isfinite(y))
+        if len(finite_rows) < _MIN_ROWS:
             return None
-        sample = known[_evenly_spaced(len(known), _MAX_ROWS)]
-        medians, drawn = {}, [sample]
+        sample = finite_rows[_evenly_spaced(len(finite_rows), _MAX_ROWS)]
+        medians, samples = {}, [sample]
         for name in columns:
             if kind_of(frame[name]) not in _AMOUNTS:
                 continue
@@ -214,8 +213,8 @@ class _Search:
             if not np.isfinite(cells).all() or (_is_indicator(cells[sample]) and _is_indicator(cells)):
                 continue
             medians[name] = float(np.median(cells[sample]))
-            differing = known[cells[known] != medians[name]]
-            drawn.append(differing[_evenly_spaced(len(differing), _MAX_ROWS_OF_PART)])
+            other_rows = finite_rows[cells[finite_rows] != medians[name]]
+            samples.append(other_rows[_evenly_spaced(len(other_rows), _MAX_ROWS_OF_PART)])
         if len(medians) > _MAX_COLUMNS:
             correlations = {
                 name: absolute_correlation(_cells(frame[name])[sample], y[sample]) for name in medians
@@ -225,40 +224,40 @@ class _Search:
             }
         if not medians:
             return None
-        rows = np.unique(np.concatenate(drawn))
+        rows = np.unique(np.concatenate(samples))
         x = np.column_stack([_cells(frame[name])[rows] for name in medians])
         return cls(frame, tuple(medians), rows, x, np.array(list(medians.values())))
 
     def find(
-        self, total: str, y: Floats, error: Floats | float, among: Collection[str], least: int
+        self, total: str, y: Floats, error: Floats | float, among: Collection[str], min_columns: int
     ) -> Sum | None:
         """Return a set of columns that adds up to y (n,), which has rounding errors up to `error`."""
-        places = np.flatnonzero([name in among for name in self.names])
+        indices = np.flatnonzero([name in among for name in self.names])
         # Rows with the most frequent total are left out, because it may be a minimum premium.
-        counting = np.isfinite(y) & (y != _most_frequent(y))
-        in_sample = counting[self.rows]
-        if in_sample.sum() < len(places) + _MIN_ROWS:
+        is_usable = np.isfinite(y) & (y != _most_frequent(y))
+        in_sample = is_usable[self.rows]
+        if in_sample.sum() < len(indices) + _MIN_ROWS:
             in_sample = np.isfinite(y[self.rows])
-        if len(places) < least or min(in_sample.sum() - len(places), counting.sum()) < _MIN_ROWS:
+        if len(indices) < min_columns or min(in_sample.sum() - len(indices), is_usable.sum()) < _MIN_ROWS:
             return None
-        beta = _coefficients(self.x[in_sample][:, places], y[self.rows[in_sample]])
+        beta = _coefficients(self.x[in_sample][:, indices], y[self.rows[in_sample]])
         chosen = np.flatnonzero(np.abs(beta) >= _MIN_FACTOR / 2)
-        if len(chosen) < least or beta.max(initial=0.0) <= 0:
+        if len(chosen) < min_columns or beta.max(initial=0.0) <= 0:
             return None
-        parts, sign = places[chosen], np.sign(beta[chosen])
-        cells = np.stack([_cells(self.frame[self.names[k]])[counting] for k in parts])
-        errors = np.broadcast_to(error, y.shape)[counting]
-        line = _line_of(y[counting], sign, cells, errors, exact=precision(self.frame[total]))
+        parts, sign = indices[chosen], np.sign(beta[chosen])
+        cells = np.stack([_cells(self.frame[self.names[k]])[is_usable] for k in parts])
+        errors = np.broadcast_to(error, y.shape)[is_usable]
+        line = _line_of(y[is_usable], sign, cells, errors, exact=precision(self.frame[total]))
         if line is None:
             return None
-        factor, fee, agrees = line
-        agreement_of_parts = [agrees[x != self.usual[k]] for k, x in zip(parts, cells, strict=True)]
+        factor, fee, agrees_in_row = line
+        agreement_of_parts = [agrees_in_row[x != self.usual[k]] for k, x in zip(parts, cells, strict=True)]
         if min(part.mean() if len(part) else 0.0 for part in agreement_of_parts) < _MIN_CONFIRMED_OF_PART:
             return None
         return Sum(
             total=total,
             parts=tuple(self.names[k] for k in parts),
-            subtracted=tuple(self.names[k] for k, of in zip(parts, sign, strict=True) if of < 0),
+            subtracted=tuple(self.names[k] for k, factor in zip(parts, sign, strict=True) if factor < 0),
             factor=factor,
             fee=fee,
         )
@@ -267,25 +266,25 @@ class _Search:
 def _coefficients(x: Floats, y: Floats) -> Floats:
     """Regress a total (m,) on columns (m, p).
 
-    All coefficients are 0 if the columns don't add up to the total; rounding errors and a few rows with other
-    amounts are allowed. A coefficient is also 0 if the other columns determine its column, or if the total is
-    rounded too coarsely to estimate it.
+    All coefficients are 0 if the columns don't add up to the total. Rounding errors and a few rows with other
+    amounts are allowed. The coefficient of a column is also 0 if the other columns determine this column, or
+    if the total is rounded too coarsely to estimate the coefficient.
     """
     beta = np.zeros(x.shape[1])
-    varying = np.flatnonzero(np.ptp(x, axis=0) > 0)
-    if not len(varying) or np.ptp(y) == 0:
+    varying_columns = np.flatnonzero(np.ptp(x, axis=0) > 0)
+    if not len(varying_columns) or np.ptp(y) == 0:
         return beta
-    size = x[:, varying].std(axis=0)
-    z = (x[:, varying] - x[:, varying].mean(axis=0)) / size
+    size = x[:, varying_columns].std(axis=0)
+    z = (x[:, varying_columns] - x[:, varying_columns].mean(axis=0)) / size
     if _fitted(z, y)[1] > _MAX_ROUNDING * y.std():
         return beta
-    steps = np.array([_rounding_step(column) for column in x[:, varying].T])
+    steps = np.array([_rounding_step(column) for column in x[:, varying_columns].T])
     basis = _independent(z, np.clip(2 * steps / size, 1e-7, _MAX_ROUNDING))
     error = _fitted(z[:, basis], y)[1] * np.sqrt(np.diag(np.linalg.inv(z[:, basis].T @ z[:, basis])))
     basis = basis[error <= _MAX_ERROR * size[basis]]
-    coefficients = np.zeros(len(varying))
+    coefficients = np.zeros(len(varying_columns))
     coefficients[basis] = _fitted(z[:, basis], y)[0] / size[basis]
-    beta[varying] = _with_one_factor(coefficients, z, size, basis)
+    beta[varying_columns] = _with_one_factor(coefficients, z, size, basis)
     return beta
 
 
@@ -310,9 +309,9 @@ def _with_one_factor(beta: Floats, z: Floats, size: Floats, basis: Index) -> Flo
         if all(
             abs(abs(option[name]) - factor) <= _MAX_DIFFERENCE * factor for name, option in chosen.items()
         ):
-            equalised = np.zeros_like(beta)
-            equalised[list(chosen)] = [option[name] for name, option in chosen.items()]
-            return equalised
+            equal_beta = np.zeros_like(beta)
+            equal_beta[list(chosen)] = [option[name] for name, option in chosen.items()]
+            return equal_beta
     return beta
 
 
@@ -333,16 +332,16 @@ def _fitted(z: Floats, y: Floats) -> tuple[Floats, float]:
     return np.asarray(beta[1:], dtype=float), size
 
 
-def _independent(z: Floats, least: Floats) -> Index:
-    """Return columns of z (m, p) that determine all other columns, with residuals of at most `least`.
+def _independent(z: Floats, min_columns: Floats) -> Index:
+    """Return columns of z (m, p) that determine all other columns up to residuals of at most `min_columns`.
 
-    If the columns include a rounded subtotal and all its parts, one of these columns is redundant, and its
-    coefficient would be noise.
+    If the columns include a rounded subtotal and all its parts, one of them is redundant, and its coefficient
+    would be noise.
     """
     left, chosen = z.copy(), list[int]()
     while True:
         sizes = np.sqrt(np.mean(left**2, axis=0))
-        sizes[sizes <= least] = 0.0
+        sizes[sizes <= min_columns] = 0.0
         best = int(np.argmax(sizes))
         if sizes[best] == 0:
             return np.sort(np.array(chosen, dtype=np.intp))
@@ -355,29 +354,29 @@ def _independent(z: Floats, least: Floats) -> Index:
 def _line_of(
     y: Floats, sign: Floats, cells: Floats, error: Floats, *, exact: float
 ) -> tuple[float, float, Mask] | None:
-    """Fit y (n,) as factor × (sum of k columns) + fee; return factor, fee and a mask of agreeing rows.
+    """Fit y (n,) as factor × (sum of k columns) + fee. Return factor, fee and a mask of agreeing rows.
 
     The result is None if too few rows agree, or if the factor, the fee or the columns are not plausible.
     """
     z, steps = sign @ cells, [_rounding_step(x) for x in cells]
-    slack = 8 * exact * float(np.abs(y).max() + np.abs(cells).max(axis=1).sum())
-    agrees = np.ones(len(y), dtype=bool)
+    tolerance = 8 * exact * float(np.abs(y).max() + np.abs(cells).max(axis=1).sum())
+    agrees_in_row = np.ones(len(y), dtype=bool)
     for _ in range(_ROUNDS):
-        if np.ptp(z[agrees]) == 0:
+        if np.ptp(z[agrees_in_row]) == 0:
             return None
-        fee, factor = np.polynomial.polynomial.polyfit(z[agrees], y[agrees], 1)
-        rounding = 1.02 * (error + abs(factor) * sum(steps) / 2) + slack
+        fee, factor = np.polynomial.polynomial.polyfit(z[agrees_in_row], y[agrees_in_row], 1)
+        rounding = 1.02 * (error + abs(factor) * sum(steps) / 2) + tolerance
         distances = np.abs(y - factor * z - fee)
-        agrees = distances <= np.maximum(rounding, np.quantile(distances, _KEPT_SHARE))
-    if not _MIN_FACTOR <= factor <= _MAX_FACTOR or rounding.mean() > _MAX_ROUNDING * y[agrees].std():
+        agrees_in_row = distances <= np.maximum(rounding, np.quantile(distances, _KEPT_SHARE))
+    if not _MIN_FACTOR <= factor <= _MAX_FACTOR or rounding.mean() > _MAX_ROUNDING * y[agrees_in_row].std():
         return None
     for multiplier, added in ((1.0, 0.0), (factor, 0.0), (1.0, np.median(y - z)), (factor, fee)):
-        agrees = np.abs(y - multiplier * z - added) <= rounding
-        if agrees.mean() >= _MIN_CONFIRMED:
+        agrees_in_row = np.abs(y - multiplier * z - added) <= rounding
+        if agrees_in_row.mean() >= _MIN_CONFIRMED:
             counts = (multiplier, added) == (1.0, 0.0) and min(steps) >= 1
             are_amounts = counts or max(len(np.unique(x)) for x in cells) >= _MIN_VALUES
             small = abs(added) <= _MAX_FEE * np.abs(y).mean()
-            return (float(multiplier), float(added), agrees) if are_amounts and small else None
+            return (float(multiplier), float(added), agrees_in_row) if are_amounts and small else None
     return None
 
 
@@ -387,9 +386,9 @@ def _cells(values: pd.Series) -> Floats:
     return np.where(np.isnan(cells), 0.0, cells)
 
 
-def _evenly_spaced(n: int, most: int) -> Index:
-    """Return at most `most` evenly spaced indices from 0 to n − 1."""
-    return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.intp)) if n else np.zeros(0, dtype=np.intp)
+def _evenly_spaced(n: int, size: int) -> Index:
+    """Return at most `size` evenly spaced indices from 0 to n − 1."""
+    return np.unique(np.linspace(0, n - 1, min(n, size)).astype(np.intp)) if n else np.zeros(0, dtype=np.intp)
 
 
 def _is_indicator(cells: Floats) -> bool:
@@ -407,8 +406,8 @@ def _rounding_step(cells: Floats) -> float:
     cells = cells[np.isfinite(cells) & (cells != 0)]
     for step in _STEPS if len(cells) else ():
         if all(
-            (np.abs(of - np.round(of)) <= 1e-6 + 1e-7 * np.abs(of)).all()
-            for of in (cells[:100] / step, cells / step)
+            (np.abs(remainders - np.round(remainders)) <= 1e-6 + 1e-7 * np.abs(remainders)).all()
+            for remainders in (cells[:100] / step, cells / step)
         ):
             return float(step)
     return 0.0

@@ -11,23 +11,22 @@ from fairdash.training.penalties.rank_functions import RIDGE, of_column, scaled_
 
 Array = NDArray[np.float64]
 
-#: Factor of the penalty, chosen so that average premiums hardly depend on s if λ is 1.
+#: At λ = 1, this factor makes average premiums almost independent of s.
 _STRENGTH = 10.0
-#: Constant, slope in λ, and largest λ of the weight of dependence that averages do not show. The weight grows
-#: with λ, because a reduction of this dependence costs accuracy as long as averages depend on s. At the
-#: maximum λ, the premium is almost flat.
+#: `_LINK_WEIGHT` + `_LINK_SLOPE` · λ: weight of dependence that group averages do not show. It grows with λ,
+#: because reducing this dependence costs accuracy while averages still depend on s. `_MAX_LAM`: λ above which
+#: the weight stays constant; the premium is then almost flat.
 _LINK_WEIGHT, _LINK_SLOPE, _MAX_LAM = 0.1, 2.5, 30.0
-#: Weight at λ = 1 of the premium's variance, including variance that is unrelated to s. The weight is
-#: proportional to λ, so that a small λ reduces the dependence of averages on s but hardly the variance.
+#: Weight of the variance of the premium at λ = 1, including variance that is unrelated to s. The weight is
+#: proportional to λ. A small λ therefore reduces the dependence of averages on s, but hardly the variance.
 _VARIANCE_WEIGHT = 1 / 60
-#: Minimum of the variance by which the penalty is divided: the square of 1 % of the mean premium, in the
-#: loss's units.
+#: Smallest variance by which the penalty is divided: (1 % of the mean premium)², in the units of the loss.
 _MIN_UNIT = 1e-4
-#: Ridge, divided by the variance of each function, that keeps the covariance matrix of linearly dependent
-#: columns invertible.
+#: Ridge as a share of each function's variance. It keeps the covariance matrix invertible if columns are
+#: linearly dependent.
 _RIDGE = 1e-4
-#: Number of Gaussian kernels of the standardised premium, largest distance of a kernel's centre from 0, and
-#: standard deviation of the kernels.
+#: `_N_KERNELS`: number of Gaussian kernels of the standardised premium. `_MAX_CENTRE`: largest distance of a
+#: kernel's centre from 0. `_WIDTH`: standard deviation of the kernels.
 _N_KERNELS, _MAX_CENTRE = 12, 3.5
 _WIDTH = 2 * _MAX_CENTRE / (_N_KERNELS - 1)
 
@@ -37,12 +36,11 @@ class AveragesPenalty:
 
     In this penalty Ψ, E[U | s] is the projection of U on cubic splines of the ranks of s. R is the sum of
     squared correlations in ``fairdash.training.penalties.closed_forms.CanonicalPenalty``, which detects
-    dependence that averages do not show; in the factor 1 + 25 λ of R, λ is at most 30. For a large λ, the
-    last term of Ψ makes all premiums equal (flat). If U is the residual, the last term is omitted, because
-    the residuals of a flat premium depend on s as much as the target does. If relativities are fixed, the
-    last term uses the premium divided by the fixed relativities: the other factors should offset the
-    dependence of fixed relativities on s, but not differences between fixed relativities that are unrelated
-    to s.
+    dependence that averages do not show. In the factor 1 + 25 λ, a λ above 30 counts as 30. For a large λ,
+    the last term of Ψ makes all premiums equal (flat). If U is the residual, the last term is omitted: the
+    residuals of equal premiums depend on s as much as the target does. If relativities are fixed, the last
+    term uses the premium divided by the fixed relativities. The other factors should offset only the part of
+    the fixed relativities that depends on s, and no other differences.
 
     Parameters
     ----------
@@ -57,10 +55,10 @@ class AveragesPenalty:
     premium
         Premiums of the GLM, (m,).
     ends_flat
-        Whether a large λ leads to a flat premium.
-    fixed
+        True if a large λ makes all premiums equal.
+    fixed_scale
         Product of each row's fixed relativities, (m,), or None if no relativity is fixed. With fixed
-        relativities, a large λ leads to premiums proportional to this product.
+        relativities, a large λ makes premiums proportional to this product.
     """
 
     def __init__(
@@ -72,7 +70,7 @@ class AveragesPenalty:
         *,
         premium: Array,
         ends_flat: bool,
-        fixed: Array | None = None,
+        fixed_scale: Array | None = None,
     ) -> None:
         all_rows = np.arange(len(s))
         v = side_by_side([of_column(column, all_rows, weight, scaled_functions) for column in s.T])[rows]
@@ -87,8 +85,8 @@ class AveragesPenalty:
         self._weighted = (share[:, None] * functions).astype(number)
         # These small matrices are nearly singular, so they remain in float64 even if the rows are float32.
         self._inverse_moments, self._inverse_covariance = np.linalg.inv(moments), np.linalg.inv(covariance)
-        # The fixed relativities are divided by their average, because the base contains their common factor.
-        self._fixed = None if fixed is None else (fixed / (share @ fixed)).astype(number)
+        # The base contains the common factor of the fixed relativities, so they are divided by their average.
+        self._fixed = None if fixed_scale is None else (fixed_scale / (share @ fixed_scale)).astype(number)
         self._centres = np.linspace(-_MAX_CENTRE, _MAX_CENTRE, _N_KERNELS).astype(number)[:, None]
 
     def value_and_slope(self, u: Array, lam: Array) -> tuple[Array, Array]:
@@ -109,9 +107,9 @@ class AveragesPenalty:
         if self._variance_weight:
             spread, gradient_of_spread = variance, gradient_of_variance
             if self._fixed is not None:
-                fitted = u / self._fixed
-                fitted -= (fitted @ share)[:, None]
-                spread, gradient_of_spread = (fitted * fitted) @ share, 2 * share * fitted / self._fixed
+                ratio = u / self._fixed
+                ratio -= (ratio @ share)[:, None]
+                spread, gradient_of_spread = (ratio * ratio) @ share, 2 * share * ratio / self._fixed
             value = value + self._variance_weight * lam * spread
             slope += (self._variance_weight * lam).astype(number)[:, None] * gradient_of_spread
         return value / self._unit, slope / number.type(self._unit)
@@ -124,8 +122,8 @@ class AveragesPenalty:
         share = self._share
         scale = (1 / np.sqrt(variance + 1e-8)).astype(share.dtype)[:, None]
         z = centred * scale
-        inside = np.clip(z, -_MAX_CENTRE, _MAX_CENTRE)
-        distance = inside[:, None] - self._centres
+        clipped = np.clip(z, -_MAX_CENTRE, _MAX_CENTRE)
+        distance = clipped[:, None] - self._centres
         kernels = np.exp(distance * distance * (-0.5 / _WIDTH**2))
         centred_kernels = kernels - (kernels @ share)[:, :, None]
         weighted_kernels = share * centred_kernels
@@ -136,7 +134,7 @@ class AveragesPenalty:
         ac = np.linalg.solve(a, c)
         acb = ac @ self._inverse_covariance
         gradient_of_a = acb @ ac.transpose(0, 2, 1)
-        # The last term comes from the ridge, which is proportional to the mean of the diagonal.
+        # The last term is the derivative of the ridge, which is proportional to the mean of the diagonal.
         diagonal = np.einsum("kii->ki", gradient_of_a)
         diagonal += RIDGE / _N_KERNELS * diagonal.sum(axis=1, keepdims=True)
         gradient_of_kernels = (
@@ -147,7 +145,7 @@ class AveragesPenalty:
         gradient_of_kernels *= kernels
         gradient_of_kernels *= distance
         gradient_of_z = share * gradient_of_kernels.sum(axis=1) * share.dtype.type(-2 / _WIDTH**2)
-        gradient_of_z[np.abs(inside) >= _MAX_CENTRE] = 0.0
+        gradient_of_z[np.abs(clipped) >= _MAX_CENTRE] = 0.0
         along_z = (gradient_of_z * z).sum(axis=1, keepdims=True)
         slope = (gradient_of_z - share * (gradient_of_z.sum(axis=1, keepdims=True) + z * along_z)) * scale
         return (acb * c).sum(axis=(1, 2)), slope

@@ -21,7 +21,7 @@ from fairdash.utils.text import amount, at_lines
 
 Array = NDArray[np.float64]
 
-#: Largest difference between two incomes, as a share of the income, that is attributed to rounding.
+#: Two incomes are equal if they differ by at most this share; rounding explains such a difference.
 _ROUNDING = 1e-12
 
 
@@ -36,8 +36,8 @@ class CappedPremiums:
     level
         Factor that multiplies every premium before the cap, so that the cap does not change the income.
     at_lower, at_upper
-        Share of customers, by weight, whose premium was raised to the lower limit, or reduced to the upper
-        limit.
+        Weighted share of customers whose premium was raised to the lower limit, and of those whose premium
+        was reduced to the upper limit.
 
     Examples
     --------
@@ -66,10 +66,10 @@ def cap_premiums(
     Parameters
     ----------
     premiums : array, shape (n,)
-        Premiums of a tariff, above 0: either total premiums, or premiums per unit of exposure with exposures
-        as `sample_weight`.
+        Premiums of a tariff, above 0: total premiums, or premiums per unit of exposure. For premiums per unit
+        of exposure, pass the exposures as `sample_weight`.
     existing : array, shape (n,)
-        Today's premiums, above 0, in the same unit as `premiums`.
+        Today's premiums (existing premiums), above 0, in the same unit as `premiums`.
     max_change
         Largest relative change, at least 0; for example, 0.1 keeps every premium within 10 % of the existing
         one.
@@ -85,7 +85,7 @@ def cap_premiums(
 
     Notes
     -----
-    Income is a continuous, non-decreasing function of k, so a suitable k is found whenever one exists. The
+    Income is a continuous, non-decreasing function of k, so the function finds k if such a factor exists. The
     cap changes premiums after they have been computed; the tariff's table of relativities does not change.
 
     Examples
@@ -145,21 +145,21 @@ def _numbers(values: Any) -> Array:
     return np.asarray(values, dtype=float)
 
 
-def _check(given: dict[str, Array], weight: Array) -> None:
+def _check(premium_column: dict[str, Array], weight: Array) -> None:
     """Raise a DataError that lists all invalid premiums and weights."""
     checks = Checks(DataError)
-    shapes = {amounts.shape for amounts in (*given.values(), weight)}
+    shapes = {amounts.shape for amounts in (*premium_column.values(), weight)}
     same_length = len(shapes) == 1 and weight.ndim == 1 and len(weight) > 0
     checks.require(
         same_length, None, "Premiums and weights do not have one value per row", "Give one of each per row."
     )
     checks.finish()
-    for name, amounts in given.items():
+    for name, amounts in premium_column.items():
         rows = np.flatnonzero(~(np.isfinite(amounts) & (amounts > 0)))
         if len(rows):
-            what = f"There is no number above 0 in {at_lines(rows + 1, len(rows), word='row')}"
+            problem = f"There is no number above 0 in {at_lines(rows + 1, len(rows), word='row')}"
             hint = "The cap is relative to a premium above 0: correct these rows, or leave them out."
-            checks.problems.append(Problem(what=what, hint=hint, column=name, count=len(rows)))
+            checks.problems.append(Problem(what=problem, hint=hint, column=name, count=len(rows)))
     fits = np.isfinite(weight).all() and (weight >= 0).all() and weight.any()
     hint = "Give one number of at least 0 per row; at least one must be above 0."
     checks.require(fits, "sample_weight", "The weights are not valid", hint)

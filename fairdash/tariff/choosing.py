@@ -1,7 +1,7 @@
 """Selection of a tariff's terms for a table, by default or by the user's options.
 
 By default, a numeric column becomes a curve with breakpoints at quantiles, and a category becomes its levels.
-A regulator or the management may fix relativities in advance; fitting does not change fixed relativities:
+A regulator or the management may set relativities in advance. Fitting does not change these:
 
 >>> region = pd.Series(["north", "south", "north"], name="region")
 >>> fixed_term(region, np.ones(3), {"south": 1.2, "north": 1.0}).relativities
@@ -30,7 +30,7 @@ from fairdash.tariff.terms import (
     Factor,
     Interaction,
     Term,
-    between,
+    interpolate_between,
     level_text,
     levels_of,
     numbers_of,
@@ -40,8 +40,8 @@ from fairdash.utils.text import at_lines
 
 Array = NDArray[np.float64]
 
-#: Maximum number of levels of a column; a column with more levels probably identifies rows and is not a
-#: factor of a tariff.
+#: Maximum number of levels of a column. A column with more levels probably identifies rows, such as a policy
+#: number, and can't be a rating factor.
 MAX_LEVELS = 1000
 
 #: Suffixes that R adds to the coefficients of an ordered factor.
@@ -50,7 +50,7 @@ _CONTRASTS = frozenset((".L", ".Q", ".C", *(f"^{k}" for k in range(4, 20))))
 
 @dataclass(frozen=True, kw_only=True)
 class TermOptions:
-    """Options for a tariff's terms, by column name (text); columns without an option get the default terms.
+    """Options for a tariff's terms, by column name. A column without an option gets the default term.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def choose_terms(
     Parameters
     ----------
     features
-        Table (n, p) whose columns have text as names and contain numbers, booleans, categories or text.
+        Table (n, p) with strings as column names. Columns contain numbers, booleans, categories or text.
     sample_weight
         Weights of the rows, (n,), or None for equal weights.
 
@@ -104,8 +104,8 @@ def choose_terms(
         Raised if a column has more levels than a tariff can have.
     """
     check_term_options(options, features)
-    # Weights are not divided by their sum: sums of whole weights are exact, so a row of weight 2 gives
-    # exactly the same result as two rows.
+    # Weights are not normalised. Sums of whole weights are exact, so a row of weight 2 has exactly the same
+    # effect as two rows.
     weight = np.ones(len(features)) if sample_weight is None else sample_weight
     _check_levels(features, options)
     factors: dict[str, Factor] = {}
@@ -138,9 +138,9 @@ def check_term_options(options: TermOptions, features: pd.DataFrame) -> None:
         absent = _quoted(name for name in names if name not in present)
         hint = "Name columns of X that are not sensitive."
         checks.require(not absent, option, f"There is no feature called {absent}", hint)
-        fitted = _quoted(name for name in names if name in options.fixed and option != "fixed")
-        what = f"The relativities of {fitted} are fixed, so this option has no effect"
-        checks.require(not fitted, option, what, f"Leave the column out of {option}, or out of fixed.")
+        factors = _quoted(name for name in names if name in options.fixed and option != "fixed")
+        problem = f"The relativities of {factors} are fixed, so this option has no effect"
+        checks.require(not factors, option, problem, f"Leave the column out of {option}, or out of fixed.")
     _check_fixed(checks, options.fixed)
     checks.finish()
     for option, columns in (("breakpoints", options.breakpoints), ("bands", options.bands)):
@@ -155,10 +155,10 @@ def check_term_options(options: TermOptions, features: pd.DataFrame) -> None:
     for name, points in options.breakpoints.items():
         hint = "Give at least two numbers in ascending order."
         checks.require(
-            _is_ascending(points, least=2), "breakpoints", f"“{name}” has invalid breakpoints", hint
+            _is_ascending(points, is_strict=2), "breakpoints", f"“{name}” has invalid breakpoints", hint
         )
     for name, edges in options.bands.items():
-        fits = _is_count(edges) if isinstance(edges, (int, np.integer)) else _is_ascending(edges, least=1)
+        fits = _is_count(edges) if isinstance(edges, (int, np.integer)) else _is_ascending(edges, is_strict=1)
         hint = "Give the inner edges in ascending order, or a number of bands of at least 2."
         checks.require(fits, "bands", f"“{name}” has invalid bands", hint)
     pairs = [frozenset(pair) for pair in options.interactions]
@@ -179,35 +179,35 @@ def _check_fixed(checks: Checks, fixed: Mapping[str, Any]) -> None:
             isinstance(value, Real) and not isinstance(value, bool) and 0 < float(value) < math.inf
             for value in relativities.values()
         )
-        what, hint = f"A relativity of “{name}” is not a number above 0", "Give numbers above 0."
-        checks.require(are_positive, "fixed", what, f"Premiums are multiplied by relativities. {hint}")
+        problem, hint = f"A relativity of “{name}” is not a number above 0", "Give numbers above 0."
+        checks.require(are_positive, "fixed", problem, f"Premiums are multiplied by relativities. {hint}")
         levels = {None if pd.isna(level) else level_text(level) for level in relativities}
-        what, hint = f"A level of “{name}” appears twice", "Keep one; 3, 3.0 and “3” are one level."
-        checks.require(len(levels) == len(relativities), "fixed", what, hint)
+        problem, hint = f"A level of “{name}” appears twice", "Keep one; 3, 3.0 and “3” are one level."
+        checks.require(len(levels) == len(relativities), "fixed", problem, hint)
 
 
-def fixed_term(column: pd.Series, weight: Array, given: Mapping[Any, float]) -> Factor:
-    """Return the term for a training column with fixed relativities; levels keep the order of `given`.
+def fixed_term(column: pd.Series, weight: Array, levels: Mapping[Any, float]) -> Factor:
+    """Return the term for a training column with fixed relativities; levels keep the order of `levels`.
 
     Parameters
     ----------
     weight
         Weights of the rows, (n,).
-    given
-        Map of levels to relativities; None or NaN stands for missing cells.
+    levels
+        Map of levels to relativities; the key None or NaN stands for missing cells.
     """
-    missing = [float(value) for level, value in given.items() if pd.isna(level)]
-    known = {level_text(level): float(value) for level, value in given.items() if not pd.isna(level)}
-    places, _ = positions(column, list(known))
-    places = np.where(column.isna() & bool(missing), len(known), places)
-    has_level = places >= 0
-    shares = np.bincount(places[has_level], weight[has_level], len(known) + len(missing)) / weight.sum()
+    missing = [float(value) for level, value in levels.items() if pd.isna(level)]
+    given_values = {level_text(level): float(value) for level, value in levels.items() if not pd.isna(level)}
+    codes, _ = positions(column, list(given_values))
+    codes = np.where(column.isna() & bool(missing), len(given_values), codes)
+    has_level = codes >= 0
+    shares = np.bincount(codes[has_level], weight[has_level], len(given_values) + len(missing)) / weight.sum()
     return Factor(
         column=str(column.name),
         kind=FIXED,
-        cells=tuple(known),
+        cells=tuple(given_values),
         base=0,
-        relativities=(*known.values(), *missing),
+        relativities=(*given_values.values(), *missing),
         shares=tuple(shares.tolist()),
         has_missing=bool(missing),
     )
@@ -223,12 +223,12 @@ def require_fixed(
     terms
         Terms of a tariff; only fixed terms are checked.
     numbers
-        Numbers, from 0, by which messages name the rows of `table`; None stands for positions in `table`.
+        Row numbers for messages, starting with 0, or None to use the positions in `table`.
     """
     problems = unrated_problems(
         [term for term in terms if isinstance(term, Factor) and term.kind == FIXED],
         table,
-        what="The relativities of this column are fixed, but no relativity is given",
+        problem="The relativities of this column are fixed, but no relativity is given",
         hint="Add these levels to fixed, with None for missing cells, or correct the cells.",
         numbers=numbers,
     )
@@ -240,7 +240,7 @@ def unrated_problems(
     terms: Sequence[Factor],
     table: pd.DataFrame,
     *,
-    what: str,
+    problem: str,
     hint: str,
     numbers: NDArray[np.intp] | None = None,
 ) -> list[Problem]:
@@ -250,26 +250,26 @@ def unrated_problems(
         rows = np.flatnonzero(term.unknown(table))
         if len(rows):
             where = at_lines((rows if numbers is None else numbers[rows]) + 1, len(rows), word="row")
-            message = f"{what} for the cells in {where}"
+            message = f"{problem} for the cells in {where}"
             problems.append(Problem(column=term.column, what=message, count=len(rows), hint=hint))
     return problems
 
 
-def refuse_unmatched(terms: Sequence[Factor], features: pd.DataFrame) -> None:
-    """Raise a DataError if a column contains none of its factor's levels: the factor would have no effect.
+def require_matching_levels(terms: Sequence[Factor], features: pd.DataFrame) -> None:
+    """Raise a DataError if a column contains none of its factor's levels, so the factor would have no effect.
 
-    A column with a single value is not checked, because this value may simply be new to the tariff.
+    A column with a single value is not checked: the value may be a new level.
     """
     checks = Checks(DataError)
     for term in terms:
         levels, hint = set(map(str, term.cells)), "Write the table's levels in the same way as this column."
         if term.of_levels and levels and levels <= _CONTRASTS:
-            what = "The table contains contrasts of an ordered factor (.L, .Q, …) instead of levels"
+            problem = "The table contains contrasts of an ordered factor (.L, .Q, …) instead of levels"
             hint = 'Give a relativity per level, such as exp(predict(…, type="terms")) in R.'
-            checks.require(False, term.column, what, hint)
+            checks.require(False, term.column, problem, hint)
             continue
-        several = features[term.column].dropna().nunique() > 1
-        matches_none = several and bool(term.unknown(features)[features[term.column].notna()].all())
+        has_several = features[term.column].dropna().nunique() > 1
+        matches_none = has_several and bool(term.unknown(features)[features[term.column].notna()].all())
         checks.require(
             not matches_none, term.column, "No cell of this column matches a level of the tariff", hint
         )
@@ -284,9 +284,9 @@ def _is_count(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(value >= 2)
 
 
-def _is_ascending(numbers: Sequence[float], *, least: int) -> bool:
+def _is_ascending(numbers: Sequence[float], *, is_strict: int) -> bool:
     values = np.asarray(numbers, dtype=float)
-    return bool(len(values) >= least and np.isfinite(values).all() and (np.diff(values) > 0).all())
+    return bool(len(values) >= is_strict and np.isfinite(values).all() and (np.diff(values) > 0).all())
 
 
 def _is_number(column: pd.Series, options: TermOptions) -> bool:
@@ -309,52 +309,51 @@ def _check_levels(features: pd.DataFrame, options: TermOptions) -> None:
 
 def _curve(column: pd.Series, weight: Array, options: TermOptions) -> Factor:
     cells = numbers_of(column)
-    known = ~np.isnan(cells)
+    mask = ~np.isnan(cells)
     name = str(column.name)
     if name in options.breakpoints:
         points = _spreadsheet_digits(options.breakpoints[name])
     else:
-        points = _rounded(quantiles(cells[known], weight[known], np.linspace(0, 1, options.n_breakpoints)))
-    # A row's weight is split between the two neighbouring breakpoints; the nearer breakpoint gets more
-    # weight.
-    below, above, part = between(cells[known], points)
-    shares = np.bincount(below, weight[known] * (1 - part), len(points))
-    shares += np.bincount(above, weight[known] * part, len(points))
-    middle = quantiles(cells[known], weight[known], np.array([0.5]))[0] if known.any() else points[0]
-    base_at = options.base_levels.get(name, middle)
+        points = _rounded(quantiles(cells[mask], weight[mask], np.linspace(0, 1, options.n_breakpoints)))
+    # The weight of a row is shared by the two breakpoints around its value; the nearer one gets more.
+    below, above, part = interpolate_between(cells[mask], points)
+    shares = np.bincount(below, weight[mask] * (1 - part), len(points))
+    shares += np.bincount(above, weight[mask] * part, len(points))
+    median = quantiles(cells[mask], weight[mask], np.array([0.5]))[0] if mask.any() else points[0]
+    base_at = options.base_levels.get(name, median)
     base = int(np.abs(np.array(points) - _base_number(name, base_at)).argmin())
-    return _factor(name, BREAKPOINT, points, base, shares, weight, ~known)
+    return _factor(name, BREAKPOINT, points, base, shares, weight, ~mask)
 
 
 def _bands(column: pd.Series, weight: Array, edges: Sequence[float] | int, options: TermOptions) -> Factor:
     cells = numbers_of(column)
-    known = ~np.isnan(cells)
+    mask = ~np.isnan(cells)
     if isinstance(edges, (int, np.integer)):
         # A band excludes its upper edge, so an edge at the column's minimum would leave the first band empty.
-        rounded = _rounded(quantiles(cells[known], weight[known], np.linspace(0, 1, int(edges) + 1)[1:-1]))
-        inner = tuple(edge for edge in rounded if edge > cells[known].min()) if known.any() else ()
+        rounded = _rounded(quantiles(cells[mask], weight[mask], np.linspace(0, 1, int(edges) + 1)[1:-1]))
+        inner = tuple(edge for edge in rounded if edge > cells[mask].min()) if mask.any() else ()
     else:
         inner = _spreadsheet_digits(edges)
     name = str(column.name)
-    places = np.searchsorted(inner, cells[known], side="right")
-    shares = np.bincount(places, weight[known], len(inner) + 1)
+    codes = np.searchsorted(inner, cells[mask], side="right")
+    shares = np.bincount(codes, weight[mask], len(inner) + 1)
     base = int(shares.argmax())
     if name in options.base_levels:
         base = int(np.searchsorted(inner, _base_number(name, options.base_levels[name]), side="right"))
-    return _factor(name, BAND, inner, base, shares, weight, ~known)
+    return _factor(name, BAND, inner, base, shares, weight, ~mask)
 
 
 def _levels(column: pd.Series, weight: Array, options: TermOptions) -> Factor:
     levels = levels_of(column)
-    places, missing = positions(column, levels)
-    shares = np.bincount(places[~missing], weight[~missing], len(levels))
+    codes, missing = positions(column, levels)
+    shares = np.bincount(codes[~missing], weight[~missing], len(levels))
     base = int(shares.argmax()) if len(levels) else 0
     name = str(column.name)
     if name in options.base_levels:
         base_level = level_text(options.base_levels[name])
         if base_level not in levels:
-            what = f"The base level of “{name}” does not appear in the training rows"
-            raise OptionError.of(what, "Name a level that does.", column="base_levels")
+            problem = f"The base level of “{name}” does not appear in the training rows"
+            raise OptionError.of(problem, "Name a level that does.", column="base_levels")
         base = levels.index(base_level)
     return _factor(name, LEVEL, levels, base, shares, weight, missing)
 
@@ -372,8 +371,8 @@ def _interaction(
         else factors[name]
         for name in pair
     )
-    places = Interaction(first=first, second=second, shares=()).places(features)
-    shares = np.bincount(places[places >= 0], weight[places >= 0], first.n_places * second.n_places)
+    codes = Interaction(first=first, second=second, shares=()).places(features)
+    shares = np.bincount(codes[codes >= 0], weight[codes >= 0], first.n_places * second.n_places)
     return Interaction(first=first, second=second, shares=tuple((shares / weight.sum()).tolist()))
 
 
@@ -398,9 +397,9 @@ def _factor(
     )
 
 
-def _base_number(name: str, wanted: Any) -> float:
+def _base_number(name: str, base_value: Any) -> float:
     try:
-        number = float(wanted)
+        number = float(base_value)
     except (TypeError, ValueError):
         number = math.nan
     if not math.isfinite(number):
@@ -409,7 +408,7 @@ def _base_number(name: str, wanted: Any) -> float:
 
 
 def _rounded(points: Array) -> tuple[float, ...]:
-    """Round distinct values to few digits, by at most 1/20 of the smallest distance between two values."""
+    """Round distinct values to few digits, with errors of at most 1/20 of the smallest gap between values."""
     points = np.unique(points)
     if len(points) > 1:
         points = np.round(points, 1 - math.floor(math.log10(np.diff(points).min())))

@@ -1,7 +1,8 @@
 """Export of tables of relativities as CSV and XLSX, and import with exactly the same numbers and levels.
 
-A spreadsheet executes text that begins with = + - or @, drops spaces at the start and end of a cell, and
-cannot store control characters. Such text is therefore encoded as a backslash followed by a JSON string:
+A spreadsheet executes text that begins with =, +, - or @. A spreadsheet also drops spaces at the start and
+end of a cell, and cannot store control characters. Text that a spreadsheet would execute or change is
+therefore stored as a backslash followed by a JSON string:
 
 >>> _encoded("=1+1"), _encoded("city"), _decoded(_encoded("=1+1"))
 ('\\\\"=1+1"', 'city', '=1+1')
@@ -29,21 +30,21 @@ from fairdash.utils.text import few
 
 #: Maximum number of characters in a cell of a workbook.
 _MAX_CHARACTERS = 32_767
-#: Characters with which a formula in a spreadsheet can begin (OWASP, "CSV Injection"), and the backslash with
-#: which encoded text begins.
+#: A formula in a spreadsheet can begin with these characters (OWASP, "CSV Injection"). Encoded text begins
+#: with the backslash.
 _FORMULA_STARTS = ("=", "+", "-", "@", "\\")
 SHEET, INSTRUCTIONS = "Relativities", "How to rate"
 
 
 class _FullPrecision(float):
-    """Number that is written with all its digits; XlsxWriter writes 16 digits, but some numbers need 17."""
+    """Number that keeps all its digits in a workbook: XlsxWriter writes 16, but some numbers need 17."""
 
     def __format__(self, _: str) -> str:
         return repr(float(self))
 
 
 def csv_of(table: pd.DataFrame) -> bytes:
-    """Return a table of relativities as UTF-8 CSV with a byte order mark and all digits of numbers."""
+    """Return a table of relativities as CSV, in UTF-8 with a byte order mark and with all digits."""
     return _escaped(table).to_csv(index=False, lineterminator="\r\n").encode("utf-8-sig")
 
 
@@ -96,7 +97,7 @@ def export(table: pd.DataFrame, path: str | PathLike[str]) -> None:
 
 
 def read_tariff(path: str | PathLike[str]) -> pd.DataFrame:
-    """Read a table of relativities from a ``.csv`` or ``.xlsx`` file that fairdash or a spreadsheet saved.
+    """Read a table of relativities from a ``.csv`` or ``.xlsx`` file, saved by fairdash or a spreadsheet.
 
     A CSV file must be encoded in UTF-8 and separated by commas. A workbook must have a sheet named
     “Relativities”.
@@ -121,30 +122,30 @@ def read_tariff(path: str | PathLike[str]) -> pd.DataFrame:
     True
     """
     from_file = {".csv": cells_of_csv, ".xlsx": _cells_of_xlsx}[_extension(path)]
-    what = f"the file {path} can't be read as a tariff"
+    text = f"the file {path} can't be read as a tariff"
     try:
         # The size is checked before the file is read into memory.
         check_file(Path(path).stat().st_size, b"")
         header, *rows = from_file(Path(path).read_bytes())
     except FairdashError as error:
         raise StorageError(
-            *(replace(problem, what=f"{what}: {problem.what}", is_option=False) for problem in error.problems)
+            *(replace(problem, what=f"{text}: {problem.what}", is_option=False) for problem in error.problems)
         ) from error
     except (OSError, ValueError, csv.Error) as error:
         raise StorageError.of(
-            what, f"Give a CSV in UTF-8 with commas, or a workbook with the sheet “{SHEET}”."
+            text, f"Give a CSV in UTF-8 with commas, or a workbook with the sheet “{SHEET}”."
         ) from error
     names = [str(name) for name in header]
     absent = [name for name in ("factor", "kind") if name not in names]
     if absent or (RELATIVITY in names) == (POINTS in names) or not rows:
         raise StorageError.of(
-            f"{what}: it needs rows and columns “factor”, “kind” and either “{RELATIVITY}” or “{POINTS}”",
+            f"{text}: it needs rows and columns “factor”, “kind” and either “{RELATIVITY}” or “{POINTS}”",
             "Give a file in the format that export() writes.",
         )
     repeated = sorted({name for name in names if name and names.count(name) > 1})
     if repeated:
         raise StorageError.of(
-            f"{what}: {few(repeated)} appears twice in its header", "Keep one column per name."
+            f"{text}: {few(repeated)} appears twice in its header", "Keep one column per name."
         )
     return table_of_cells(names, rows)
 
@@ -171,33 +172,33 @@ def _cells_of_xlsx(content: bytes) -> list[list[Any]]:
 
 
 def _escaped(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with its text columns encoded for a file."""
+    """Return the table with encoded text columns, ready to be written to a file."""
     texts = {name: table[name].map(_encoded, na_action="ignore") for name in table if name in TEXTS}
     return table.assign(**texts)
 
 
 def table_of_cells(header: list[str], rows: list[list[Any]]) -> pd.DataFrame:
-    """Convert cells to a table of relativities: text, float64 numbers, and missing values for empty cells."""
+    """Convert cells to a table of relativities: text and float64 numbers; empty cells become missing."""
     columns: dict[str, pd.Series] = {}
-    for place, name in enumerate(header):
+    for index, name in enumerate(header):
         if name not in (*TEXTS, *NUMBERS, RELATIVITY, POINTS):
             continue
         convert, kind = (lambda cell: _decoded(level_text(cell)), object) if name in TEXTS else (float, float)
-        cells = [row[place] if place < len(row) and row[place] != "" else None for row in rows]
+        cells = [row[index] if index < len(row) and row[index] != "" else None for row in rows]
         try:
-            known = [None if cell is None else convert(cell) for cell in cells]
+            converted = [None if cell is None else convert(cell) for cell in cells]
         except (TypeError, ValueError, RecursionError) as error:
             raise StorageError.of(
                 f"the column “{name}” of the tariff can't be read",
                 "Correct its cells, or export the tariff again.",
             ) from error
-        columns[name] = pd.Series(known, dtype=kind)
+        columns[name] = pd.Series(converted, dtype=kind)
     return pd.DataFrame(columns)
 
 
 def _encoded(text: str) -> str:
-    plain = text.isprintable() and text == text.strip() and text and not text.startswith(_FORMULA_STARTS)
-    return text if plain else "\\" + json.dumps(text)
+    is_plain = text.isprintable() and text == text.strip() and text and not text.startswith(_FORMULA_STARTS)
+    return text if is_plain else "\\" + json.dumps(text)
 
 
 def _decoded(text: str) -> str:

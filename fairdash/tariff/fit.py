@@ -3,12 +3,12 @@
     minimise over β:  L(β) + (α ‖β‖² + Σ γ ‖D² v‖²) / c + λ Ψ(U, s)
 
 Here, L is the mean deviance divided by c, the mean deviance of the constant model. The vector v contains the
-values of a numeric column's curve, and the penalty on the second differences D²v makes this curve smooth.
+values of a numeric column's curve, and the penalty on its second differences D²v makes the curve smooth.
 Curves may be constrained to be monotone (:mod:`fairdash.tariff.shape`). Ψ is the fairness penalty, computed
-on up to 20,000 rows that are drawn once. λ = 0 gives the GLM. If Ψ is a penalty of the networks, the
-objective equals the networks' objective. The default penalty of tariffs contains a term proportional to λ,
-which leads to the flat premium (:mod:`fairdash.tariff.stack`). Fixed relativities are an offset: L and Ψ use
-premiums that include fixed relativities, but fitting does not change fixed relativities.
+on a fixed random sample of at most 20,000 rows. λ = 0 gives the GLM. If Ψ is also a penalty of the networks,
+tariffs and networks minimise the same objective. The default penalty of tariffs contains a term proportional
+to λ. For a large λ, it makes all premiums equal (:mod:`fairdash.tariff.stack`). Fixed relativities are an
+offset: L and Ψ use premiums that include them, but fitting does not change them.
 """
 
 from __future__ import annotations
@@ -47,20 +47,19 @@ Array = NDArray[np.float64]
 
 #: Id of the default penalty of tariffs.
 AVERAGES = "averages"
-#: Penalties for fitting a tariff, as a map from ids to methods. Only tariffs can use the first penalty,
-#: because this penalty needs the premiums of a fitted GLM; the other penalties belong to the methods of
-#: networks that have no adversary.
+#: Penalties for fitting a tariff: a map from ids to methods. The first penalty is for tariffs only, because
+#: it needs the premiums of a fitted GLM. The other penalties are those of the networks without an adversary.
 PENALTIES = MappingProxyType(
     {
         AVERAGES: Method(
             id=AVERAGES,
             title="Averages along the sensitive attribute",
             meaning="First reduces the dependence of average premiums on the sensitive attribute, then other "
-            "dependence. A large λ leads to one flat premium, unless factors are fixed.",
+            "dependence. A large λ makes all premiums equal, unless factors are fixed.",
             penalty="fairdash.tariff.averages:AveragesPenalty",
             source="fairdash",
         ),
-        **{each.id: each for each in METHODS.values() if each.penalty is not None and not each.adversarial},
+        **{row.id: row for row in METHODS.values() if row.penalty is not None and not row.adversarial},
     }
 )
 
@@ -82,25 +81,25 @@ class FitOptions:
         1 (or variance 1 for squared error).
     smooth
         Weight γ ≥ 0 of the squared second differences of a curve's values, added to the penalty with weight
-        α: one number for all columns, or a map of columns to γ, where γ is 0 for columns not in the map.
+        α. One number is for all columns. In a map of columns to γ, columns not in the map have γ = 0.
         ``"auto"`` uses the weights that :func:`fairdash.tariff.smoothing.choose_smooth` selects.
     monotone
-        Map of columns to constraints: +1 for a numeric column whose curve may only rise, −1 for a numeric
-        column whose curve may only fall, and for a category, its levels in an order in which their values may
-        only rise.
+        Map of columns to constraints. For a numeric column, +1 means that its curve may only rise, and −1
+        that it may only fall. For a category, the constraint is the order of levels in which values may only
+        rise.
     credibility
         Number K of artificial claims, at the claim frequency of the base, that every value with few claims
         gets (:mod:`fairdash.tariff.terms`); 0 adds no claims.
     balance
-        Whether the premiums of the training rows must have the same sum as their targets.
+        True if the premiums of the training rows must have the same sum as their targets.
     penalty_rows
         Maximum number of rows on which the penalty is computed; these rows are drawn once at random.
     max_iter
         Maximum number of steps of the optimiser.
     tol
         Tolerance: the optimiser stops when five steps together have reduced the objective by less than this
-        value. If λ is above 1 and a large λ does not lead to the flat premium, for example with fixed
-        relativities, the tolerance is multiplied by λ, because the term λ Ψ then grows in proportion to λ.
+        value. The tolerance is multiplied by λ if λ is above 1 and a large λ does not lead to equal premiums,
+        for example with fixed relativities. The term λ Ψ then grows in proportion to λ.
     """
 
     loss: Loss
@@ -117,12 +116,12 @@ class FitOptions:
 
     @property
     def has_own_penalty(self) -> bool:
-        """Return whether Ψ is the default penalty of tariffs."""
+        """Return True if Ψ is the default penalty of tariffs."""
         return self.penalty == AVERAGES
 
     @property
     def penalty_class(self) -> type[BasePenalty]:
-        """Return the class of Ψ, if Ψ is a penalty of networks."""
+        """Return the class of Ψ if the networks use this penalty."""
         penalty = PENALTIES[self.penalty].penalty_class()
         assert penalty is not None
         return penalty
@@ -135,7 +134,7 @@ class Fitted:
     Parameters
     ----------
     multiplies
-        Whether premiums are products of relativities (log link) instead of sums of points.
+        True if premiums are products of relativities (log link) instead of sums of points.
     intercept
         Intercepts (K,).
     coefficients
@@ -143,7 +142,7 @@ class Fitted:
     n_iter
         Number of optimiser steps that started from the GLM, (K,); 0 for λ = 0.
     converged
-        Whether the optimiser has converged, (K,).
+        True for each tariff whose optimiser has converged, (K,).
     glm_steps
         Number of steps of the GLM's fit, including a last step that may not have improved the fit.
     smooth
@@ -171,13 +170,13 @@ class Fitted:
 
 
 def fit_terms(
-    terms: Sequence[Term], table: pd.DataFrame, y: Array, *, options: FitOptions, **given: Any
+    terms: Sequence[Term], table: pd.DataFrame, y: Array, *, options: FitOptions, **fit_options: Any
 ) -> Fitted:
     """Fit one tariff for each λ with :func:`fit_stack`, using smoothness, constraints and credibility."""
-    x, fixed, smooth = design(terms, table), offset(terms, table), options.smooth
+    x, offsets, smooth = design(terms, table), offset(terms, table), options.smooth
     shape = Shape.of(terms, alpha=options.alpha, smooth=0.0, monotone=options.monotone)
     if isinstance(smooth, str):
-        weights = {"sample_weight": given["sample_weight"], "offset": fixed}
+        weights = {"sample_weight": fit_options["sample_weight"], "offset": offsets}
         smooth = choose_smooth(terms, x, y, loss=options.loss, alpha=options.alpha, **weights)
     smooth = smooth if isinstance(smooth, Mapping) else same_smoothness(terms, smooth)
     if any(smooth.values()):
@@ -185,8 +184,8 @@ def fit_terms(
     claims = claims_of(terms, table, y)
     ridge = extra_ridge(terms, claims, options.credibility, total=int((y != 0).sum()))
     shape.quadratic[:-1, :-1] += np.diag(ridge)
-    fitted = fit_stack(x, y, offset=fixed, shape=shape, options=options, **given)
-    return replace(fitted, smooth=smooth, claims=claims)
+    solution = fit_stack(x, y, offset=offsets, shape=shape, options=options, **fit_options)
+    return replace(solution, smooth=smooth, claims=claims)
 
 
 def fit_stack(
@@ -223,7 +222,7 @@ def fit_stack(
         Logarithm of each row's product of fixed relativities, (n,) (:func:`fairdash.tariff.terms.offset`), or
         None if no relativity is fixed. An offset requires a log link.
     shape
-        Penalties and constraints on curves, or None for the penalty α ‖β‖² only.
+        Penalties and constraints on curves, or None for only the penalty α ‖β‖².
     start
         Coefficients from which the GLM's fit starts, in the units of the loss, (P + 1,), or None for the
         default.
@@ -268,14 +267,14 @@ def fit_stack(
         if len(shape.rises):
             x_found, *progress = minimise_monotone(stack, **settings)
         else:
-            begin = stack.start
+            values = stack.start
             if stack.has_many_rows:
-                begin, *_ = minimise(stack.quadratic_start, begin, **settings | {"on_step": None})
-            x_found, *progress = minimise(stack.value_and_slope, begin, **settings)
+                values, *_ = minimise(stack.quadratic_start, values, **settings | {"on_step": None})
+            x_found, *progress = minimise(stack.value_and_slope, values, **settings)
         beta[fair] = stack.coefficients(x_found)
         n_iter[fair], converged[fair] = progress
     beta = shape.exact(beta)
-    # The result is converted to the target's units.
+    # The coefficients are converted from the units of the loss to the units of the target.
     intercept, coefficients = beta[:, -1], beta[:, :-1]
     if loss.has_log_link:
         intercept = intercept + np.log(scale.unit)

@@ -12,15 +12,15 @@ from fairdash.training.losses import Loss
 
 Array = NDArray[np.float64]
 
-#: Maximum number of Newton steps after scikit-learn's solver; each step doubles the number of correct digits.
+#: Maximum number of Newton steps after scikit-learn's solver. Each step doubles the number of correct digits.
 _NEWTON_STEPS = 5
-#: If a table has more than twice this number of rows, the GLM is first fitted to this number of rows.
-#: Newton's method on all rows then starts close to the solution.
+#: If a table has more than twice this number of rows, the GLM is first fitted to a sample of this number of
+#: rows. Newton's method on all rows then starts near the solution.
 SAMPLE = 30_000
-#: Number of rows that are processed together.
+#: Number of rows per block of a computation.
 BLOCK = 16_384
-#: Newton's method for curves that are smooth or constrained: maximum number of steps, and half the predicted
-#: decrease of the objective below which the method stops.
+#: Newton's method for smooth or constrained curves. `_STEPS`: maximum number of steps. `_MIN_DECREASE`: the
+#: method stops if half the predicted decrease of the objective is below this value.
 _STEPS, _MIN_DECREASE = 50, 1e-12
 
 
@@ -37,28 +37,28 @@ def fit_glm(
     """Fit the GLM of the loss's family and link, and return (P + 1,) coefficients and the number of steps.
 
     The last coefficient is the intercept. The solver of scikit-learn fits x (n, P) and y (n,), in the units
-    of the loss. Newton steps follow as long as the gradient becomes smaller, so that the result is exact up
-    to rounding.
+    of the loss. Newton steps follow as long as they reduce the gradient, so the result is exact up to
+    rounding.
 
-    Because scikit-learn does not support an offset (n,), :func:`without_offset` replaces the GLM by an
-    equivalent GLM without offset.
+    scikit-learn does not support an offset (n,), so :func:`remove_offset` converts the GLM to an equivalent
+    GLM without an offset.
     """
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import TweedieRegressor
 
     if offset is not None:
         total = weight.sum()
-        y, weight = without_offset(y, weight, loss=loss, offset=offset)
-        # The mean deviance now refers to the new weights, so the penalty is rescaled by the ratio of the
-        # weights' sums.
+        y, weight = remove_offset(y, weight, loss=loss, offset=offset)
+        # The deviance is now a mean with the new weights. The penalty is rescaled by the ratio of the sums of
+        # old and new weights, so that the minimum does not change.
         shape = shape.times(total, weight.sum())
     if (
         start is None
         and shape.is_ridge
         and len(y) > 2 * SAMPLE
-        and y[(drawn := _evenly_spaced(len(y)))].any()
+        and y[(sampled_rows := _evenly_spaced(len(y)))].any()
     ):
-        start, _ = fit_glm(x[drawn], y[drawn], weight[drawn], loss=loss, shape=shape)
+        start, _ = fit_glm(x[sampled_rows], y[sampled_rows], weight[sampled_rows], loss=loss, shape=shape)
     with_ones = np.column_stack([x, np.ones(len(x))])
     if start is not None or not shape.is_ridge:
         return _fit_shape(with_ones, y, weight, loss=loss, shape=shape, start=start)
@@ -73,7 +73,7 @@ def fit_glm(
     # If x has no columns, a column of zeros gives the constant model.
     columns = x if x.shape[1] else np.zeros((len(y), 1))
     with warnings.catch_warnings():
-        # After a line-search warning, the solver continues with L-BFGS and reports whether it has converged.
+        # If the line search fails, the solver continues with L-BFGS and reports whether it has converged.
         warnings.filterwarnings("ignore", message="Line search of Newton solver", category=ConvergenceWarning)
         model.fit(columns, y, sample_weight=weight)
     beta = np.append(model.coef_[: x.shape[1]], model.intercept_)
@@ -94,10 +94,10 @@ def _evenly_spaced(n: int) -> NDArray[np.int64]:
     return np.linspace(0, n - 1, SAMPLE).astype(np.int64)
 
 
-def without_offset(y: Array, weight: Array, *, loss: Loss, offset: Array) -> tuple[Array, Array]:
-    """Return targets and weights (n,) with which a GLM without offset equals the GLM with the offset o (n,).
+def remove_offset(y: Array, weight: Array, *, loss: Loss, offset: Array) -> tuple[Array, Array]:
+    """Return targets and weights (n,) for a GLM without offset that equals the GLM with offset o (n,).
 
-    The deviance with variance power p of y from exp(o) μ is exp((2 − p) o) times the deviance of exp(−o) y
+    With variance power p, the deviance of y from exp(o) μ is exp((2 − p) o) times the deviance of exp(−o) y
     from μ. With the identity link, o is 0.
     """
     return y * np.exp(-offset), weight * np.exp((2 - loss.power) * offset)
@@ -118,9 +118,9 @@ def _fit_shape(
         start = np.append(np.zeros(x.shape[1] - 1), np.log(mean) if loss.has_log_link else mean)
     beta = start
 
-    def value(at: Array) -> float:
+    def value(b: Array) -> float:
         with np.errstate(over="ignore", invalid="ignore"):
-            return float(share @ loss.unit_deviance(x @ at, y) + shape.value_and_half_gradient(at)[0]) / 2
+            return float(share @ loss.unit_deviance(x @ b, y) + shape.value_and_half_gradient(b)[0]) / 2
 
     best, steps, decrease = value(beta), 0, np.inf
     curvature: Array | None = None
@@ -134,7 +134,7 @@ def _fit_shape(
         else:
             slope = gradient_of(x, y, weight, beta, loss, shape)
         direction = np.linalg.solve(curvature, slope)
-        length, before, decrease = 1.0, decrease, float(slope @ direction) / 2
+        length, last_decrease, decrease = 1.0, decrease, float(slope @ direction) / 2
         while (
             not (trial := value(beta - length * direction)) <= best - 1e-4 * length * decrease
             and length > 1e-6
@@ -145,9 +145,9 @@ def _fit_shape(
         beta, best = beta - length * direction, trial
         if decrease < _MIN_DECREASE:
             break
-        # The Hessian takes most of the time. Without constraints, it is reused if the predicted decrease is
-        # at most a tenth of the previous decrease, because it then hardly changes.
-        if decrease > before / 10 or len(shape.rises):
+        # Most of the time is spent on the Hessian. Without constraints, it is reused if the predicted
+        # decrease is at most a tenth of the previous one, because the Hessian then hardly changes.
+        if decrease > last_decrease / 10 or len(shape.rises):
             curvature = None
     return beta, steps
 

@@ -56,7 +56,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
     sensitive features s. With λ = 0, the tariff is scikit-learn's GLM on the same columns, but curves are
     smooth (`smooth`), and levels with few claims are shrunk towards the base (`credibility`). A larger λ
     gives a fairer and less accurate tariff. With the penalty ``"averages"`` and no fixed factor, a large λ
-    leads to one flat premium.
+    makes all premiums equal.
 
     Fitting uses s, but premiums do not depend on s directly. Pass s as ``fit(…, sensitive_features=s)``, or
     name columns of X in `sensitive_columns`.
@@ -70,9 +70,9 @@ class FairTariff(RegressorMixin, BaseEstimator):
         Weight λ ≥ 0 of the penalty.
     penalty
         Id in :data:`fairdash.tariff.fit.PENALTIES`, which selects Ψ. ``"averages"`` measures differences in
-        units of premium: as λ grows, it first reduces differences between average premiums by s, then other
-        dependence on s, then all differences between premiums. The other penalties reduce correlations with
-        s, even if premiums hardly differ, and can predict worse than a flat premium if claims are noisy.
+        units of premium. As λ grows, it reduces first differences between average premiums by s, then other
+        dependence on s, and finally all differences between premiums. The other penalties reduce correlations
+        with s, even if premiums hardly differ, and can predict worse than a flat premium if claims are noisy.
     objective
         ``"demographic_parity"``: U is the prediction ŷ; ``"equalized_residuals"``: U is the residual ŷ − y.
     sensitive_columns
@@ -91,19 +91,19 @@ class FairTariff(RegressorMixin, BaseEstimator):
     interactions
         Pairs of columns that interact, such as ``[("power", "region")]``, or None for no interactions.
     base_levels
-        Map of columns to the level, or the number, with relativity 1. For other columns, the base is the
-        level or band with the most weight, or the breakpoint nearest to the median.
+        Map of columns to the level, or the number, with relativity 1. For a column without an entry, the base
+        is the level or band with the most weight, or the breakpoint nearest to the median.
     fixed
         Map of columns to the fixed relativities of their levels, such as ``{"region": {"north": 1.0, "south":
         1.2}}``, or None if there are none. Fixed relativities are used as an offset at every λ, and no
         coefficients are fitted for these columns. Levels may be numbers, and the level None stands for
-        missing cells. Every cell of a fixed column needs a relativity, and the loss needs a log link.
+        missing cells. Every cell of a fixed column needs a relativity, and the loss must have a log link.
     alpha
         Weight of the squared coefficients, as in scikit-learn's ``TweedieRegressor`` for a target scaled to
         mean 1 (variance 1 for squared error). A positive α keeps all coefficients finite.
     smooth
         Weight γ ≥ 0 of the squared second differences of a curve's values at neighbouring breakpoints or
-        bands, on the scale of η (Eilers and Marx 1996); `alpha` applies in addition. Pass one number for all
+        bands, on the scale of η (Eilers and Marx 1996); `alpha` is added to it. Pass one number for all
         columns, or a map of columns to γ (0 for columns not in the map). ``"auto"`` selects γ per column by
         cross-validation (:func:`fairdash.tariff.smoothing.choose_smooth`), or γ = 0 for fewer than 100 rows.
     monotone
@@ -138,34 +138,34 @@ class FairTariff(RegressorMixin, BaseEstimator):
     glm_intercept_, glm_coef_
         Coefficients of the GLM (λ = 0), for which the same equation holds.
     smooth_ : dict
-        Map of numeric columns, by their names in the tariff, to the weight γ that was used.
+        Weight γ used for each numeric column, as a map from the column's name in the tariff.
     claims_ : tuple of ndarray
-        Number of training rows with a claim (y ≠ 0) at each value of each term; NaN at breakpoints.
+        Number of training rows with a claim (y ≠ 0) for each value of each term; NaN for breakpoints.
     monotone_cost_ : DataFrame or None
-        Increase of the deviance due to `monotone`, measured with up to three additional fits by
-        :func:`fairdash.tariff.monotone.monotone_cost`, or None without constraints.
+        Increase of the deviance due to `monotone`, or None without constraints. The function
+        :func:`fairdash.tariff.monotone.monotone_cost` measures it with up to three additional fits.
     n_iter_ : int
         Number of steps of the GLM's fit plus number of steps of the optimiser for λ > 0.
     sensitive_names_ : tuple
         Sensitive columns of X, by name, or by position if X has no column names.
     columns_ : dict
-        Map of names in the tariff, which are text, to the names of the same columns in X.
+        Map of the tariff's column names, which are strings, to the names of the same columns in X.
 
     Notes
     -----
-    If training rows have missing cells, missing cells form a separate level. Levels are text: 3, 3.0 and "3"
-    are the same level. For levels not seen in training, :meth:`predict` uses the base and warns.
+    If a column has missing cells in training, they form a separate level. Levels are text: 3, 3.0 and "3" are
+    the same level. For levels not seen in training, :meth:`predict` uses the base and warns.
 
     The penalty ``"pearson"`` uses every sensitive feature separately, so premiums may still depend on a
     combination of features. The penalty ``"jdcov"`` uses combinations of up to three features, ``"ccdcov"``
-    uses combinations of all features, and the other penalties use combinations of two features.
+    uses combinations of all features, and every other penalty uses combinations of two features.
 
-    With fixed factors, no λ leads to one flat premium. If the fixed factors do not depend on s, a large λ
-    leads to the base times the fixed factors. If the fixed factors depend on s, the other factors offset this
-    dependence as far as possible. Fixed factors can make the tariff predict worse than one flat premium.
+    With fixed factors, no λ makes all premiums equal. If the fixed factors do not depend on s, a large λ
+    makes each premium the base times the fixed factors. If the fixed factors depend on s, the other factors
+    offset this as far as possible. Fixed factors can make the tariff worse than equal premiums.
 
-    The fit runs on the CPU and takes seconds for 100,000 rows. It uses float64; only the optimiser for λ > 0
-    uses float32 if there are more rows than `penalty_rows`.
+    The fit runs on the CPU and takes seconds for 100,000 rows. The fit uses float64; only the optimiser for λ
+    > 0 uses float32 if there are more rows than `penalty_rows`.
 
     Examples
     --------
@@ -249,12 +249,12 @@ class FairTariff(RegressorMixin, BaseEstimator):
         Parameters
         ----------
         X : DataFrame or array, shape (n, p)
-            Numbers, or in a DataFrame also booleans, categories and text. Missing cells are allowed.
+            Numbers; a DataFrame may also contain booleans, categories and text. Missing cells are allowed.
         y : array, shape (n,)
             Target per unit of exposure; it must not be constant, and must be at least 0 with a log link.
         sensitive_features : array, Series or DataFrame, shape (n,) or (n, d)
-            Sensitive features as numbers, or as text for classes. Sensitive features are required if λ is
-            above 0 and `sensitive_columns` is None.
+            Sensitive features: numbers, or text for classes. Sensitive features are required if λ is above 0
+            and `sensitive_columns` is None.
         sample_weight : array, shape (n,)
             Row weights, such as exposures; weight 0 excludes a row, and weight 2 counts the row twice.
 
@@ -285,8 +285,8 @@ class FairTariff(RegressorMixin, BaseEstimator):
         lam = float(self.lam)
         self.terms_ = choose_terms(features, weight, self._term_options())
         # Rows of weight 0 are left out of the fit, but row numbers in messages refer to all rows.
-        used = None if np.ndim(weights := np.asarray(sample_weight)) == 0 else np.flatnonzero(weights)
-        require_fixed(self.terms_, features, numbers=used)
+        positive = None if np.ndim(weights := np.asarray(sample_weight)) == 0 else np.flatnonzero(weights)
+        require_fixed(self.terms_, features, numbers=positive)
         settings: dict[str, Any] = {
             "s": s,
             "sample_weight": weight,
@@ -294,17 +294,17 @@ class FairTariff(RegressorMixin, BaseEstimator):
             "options": options,
             "random_state": seed_to_fit(self.random_state),
         }
-        fitted = fit_terms(self.terms_, features, y, **settings)
-        self.smooth_, self.claims_ = dict(fitted.smooth), fitted.claims
+        solution = fit_terms(self.terms_, features, y, **settings)
+        self.smooth_, self.claims_ = dict(solution.smooth), solution.claims
         self.monotone_cost_ = (
-            monotone_cost(fitted, self.terms_, features, y, **settings) if options.monotone else None
+            monotone_cost(solution, self.terms_, features, y, **settings) if options.monotone else None
         )
-        self.intercept_, self.coef_ = float(fitted.intercept[-1]), fitted.coefficients[-1]
-        self.glm_intercept_, self.glm_coef_ = float(fitted.intercept[0]), fitted.coefficients[0]
-        steps = int(fitted.n_iter[-1])
-        self.n_iter_ = fitted.glm_steps + steps
+        self.intercept_, self.coef_ = float(solution.intercept[-1]), solution.coefficients[-1]
+        self.glm_intercept_, self.glm_coef_ = float(solution.intercept[0]), solution.coefficients[0]
+        steps = int(solution.n_iter[-1])
+        self.n_iter_ = solution.glm_steps + steps
         self.columns_ = {str(name): name for name in table.columns}
-        if not fitted.converged.all():
+        if not solution.converged.all():
             warnings.warn(
                 f"The tariff did not converge in {steps} steps. Raise max_iter or tol.",
                 ConvergenceWarning,
@@ -326,8 +326,8 @@ class FairTariff(RegressorMixin, BaseEstimator):
         Warns
         -----
         UserWarning
-            Raised if cells have levels not seen in training, or are missing although no cell was missing in
-            training. All these cells are treated as the base.
+            Raised if a cell has a level not seen in training, or is missing and no cell of its column was
+            missing in training. Such cells are treated as the base.
         """
         check_is_fitted(self)
         factors = [term for term in self.terms_ if isinstance(term, Factor)]
@@ -352,16 +352,16 @@ class FairTariff(RegressorMixin, BaseEstimator):
     def relativities(
         self, *, base: Literal["level", "average"] = "level", unpenalised: bool = False
     ) -> pd.DataFrame:
-        """Return the table of relativities, with which :func:`fairdash.rate` gives the premiums of `predict`.
+        """Return the table of relativities; :func:`fairdash.rate` computes the premiums of `predict` from it.
 
         Parameters
         ----------
         base
-            Reference with relativity 1 (0 points): ``"level"``, the base level of each factor, or
+            Reference, which has relativity 1 (0 points): ``"level"``, the base level of each factor, or
             ``"average"``, the average over the training rows (geometric with a log link). Interactions always
             refer to base levels. Fixed relativities remain unchanged and have the kind “fixed”.
         unpenalised
-            Whether to return the table of the GLM with the same factors (λ = 0) instead.
+            True returns the table of the GLM with the same factors (λ = 0) instead.
 
         Returns
         -------
@@ -371,8 +371,8 @@ class FairTariff(RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         if base not in ("level", "average"):
             raise OptionError.of("This value is not known", "Choose “level” or “average”.", column="base")
-        fitted = (self.glm_intercept_, self.glm_coef_) if unpenalised else (self.intercept_, self.coef_)
-        eta, values = self._rated(*fitted, base == "average")
+        coefficients = (self.glm_intercept_, self.glm_coef_) if unpenalised else (self.intercept_, self.coef_)
+        eta, values = self._rated(*coefficients, base == "average")
         return relativities_table(
             self.terms_,
             base=float(eta[0]),
@@ -382,7 +382,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
         )
 
     def formula(self) -> str:
-        """Explain line by line how to compute a premium, which values have few claims, and constraints."""
+        """Explain how to compute a premium, and list the values with few claims and the constraints."""
         words = in_words(self.relativities())
         has_few = any((claims < MIN_CLAIMS).any() for claims in self.claims_)
         if has_few and self.credibility:
@@ -419,9 +419,9 @@ class FairTariff(RegressorMixin, BaseEstimator):
         checks = Checks(OptionError)
         options = {"lam": 0, "alpha": 0, "credibility": 0, "tol": 0, "max_iter": 1, "penalty_rows": 8}
         for name, minimum in options.items():
-            whole = name in ("max_iter", "penalty_rows")
-            fits = is_at_least(minimum, getattr(self, name), Integral if whole else Real)
-            hint = f"Give a {'whole ' if whole else ''}number of at least {minimum}."
+            is_integer = name in ("max_iter", "penalty_rows")
+            fits = is_at_least(minimum, getattr(self, name), Integral if is_integer else Real)
+            hint = f"Give a {'whole ' if is_integer else ''}number of at least {minimum}."
             checks.require(fits, name, "The value is not valid", hint)
         smooth: Any = self.smooth
         smooth = {str(name): v for name, v in smooth.items()} if isinstance(smooth, Mapping) else smooth

@@ -21,7 +21,7 @@ TRAINING, HELD_OUT = "training", "held out"
 
 
 def monotone_cost(
-    fitted: Fitted,
+    solution: Fitted,
     terms: Sequence[Term],
     table: pd.DataFrame,
     y: Array,
@@ -35,7 +35,7 @@ def monotone_cost(
 
     Parameters
     ----------
-    fitted
+    solution
         Fitted tariff with constraints; the other arguments are those with which it was fitted.
 
     Returns
@@ -43,15 +43,15 @@ def monotone_cost(
     DataFrame
         One row ``training`` and, for at least 100 rows, one row ``held out``. For the second row, tariffs are
         fitted to four fifths of the rows and measured on the remaining fifth. The columns ``monotone`` and
-        ``free`` contain the mean deviances with and without constraints, divided by the deviance of one flat
-        premium; ``cost`` is ``monotone`` minus ``free``, and ``noise`` is the standard error of ``cost``. On
-        training rows at λ = 0, the cost is at least 0. On held-out rows, and at λ above 0, the cost may be
-        negative, because the constrained tariff can predict better, or depend more on s, than the tariff
-        without constraints.
+        ``free`` contain the mean deviance with and without constraints, divided by the deviance of equal
+        premiums. ``cost`` is ``monotone`` minus ``free``, and ``noise`` is the standard error of ``cost``. On
+        training rows at λ = 0, the cost is at least 0. On held-out rows, or if λ is above 0, the cost may be
+        negative. The constrained tariff may predict better than the tariff without constraints, or depend
+        more on s.
     """
     weight = np.ones(len(y)) if sample_weight is None else sample_weight
-    constrained = replace(options, smooth=fitted.smooth)
-    free = replace(constrained, monotone={})
+    constrained = replace(options, smooth=solution.smooth)
+    unconstrained = replace(constrained, monotone={})
 
     def premiums(rows: NDArray[np.int64], fit_options: FitOptions) -> Array:
         part = {"s": None if s is None else s[rows], "sample_weight": weight[rows]}
@@ -69,12 +69,12 @@ def monotone_cost(
         return fit | {"cost": excess.sum(), "noise": np.sqrt(len(rows)) * excess.std()}
 
     all_rows = np.arange(len(y))
-    predictions = np.stack([fitted.premiums(terms, table)[-1], premiums(all_rows, free)])
+    predictions = np.stack([solution.premiums(terms, table)[-1], premiums(all_rows, unconstrained)])
     costs = {TRAINING: measure(predictions, all_rows, all_rows)}
     if len(y) >= MIN_ROWS:
         rows = drawn_rows(len(y))
         held_out, train = rows[::FOLDS], np.delete(rows, np.s_[::FOLDS])
-        predictions = np.stack([premiums(train, fit_options) for fit_options in (constrained, free)])
+        predictions = np.stack([premiums(train, fit_options) for fit_options in (constrained, unconstrained)])
         costs[HELD_OUT] = measure(predictions, held_out, train)
     return pd.DataFrame.from_dict(costs, orient="index")
 
@@ -90,7 +90,7 @@ def cost_in_words(monotone: Mapping[str, int | Sequence[str]], cost: pd.DataFram
     costs = cost.loc[rows]
     where = "held-out rows" if rows == HELD_OUT else "its training rows"
     return (
-        f"Constraints: {names}. On {where} the deviance is {costs['monotone']:.4f} times that of one flat "
+        f"Constraints: {names}. On {where}, the deviance is {costs['monotone']:.4f} times that of one flat "
         f"premium; without constraints it would be {costs['free']:.4f} times, so the constraints change it "
         f"by {costs['cost']:+.4f} ± {costs['noise']:.4f}."
     )

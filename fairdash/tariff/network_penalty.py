@@ -1,4 +1,4 @@
-"""Penalties of the networks for tariffs: torch computes the penalty and its gradient from NumPy arrays."""
+"""Penalties of the networks, made available to tariffs: torch computes them for NumPy arrays."""
 
 from __future__ import annotations
 
@@ -36,8 +36,10 @@ class NetworkPenalty:
     def __init__(
         self, kind: type[BasePenalty], s: Array, weight: Array, rows: NDArray[np.int64], number: type[Any]
     ) -> None:
-        every, used = torch.arange(len(s)), torch.from_numpy(rows)
-        v = kind.encode(torch.from_numpy(s)[None], [every], torch.from_numpy(weight)[None, :, None])[0, used]
+        all_rows, sample = torch.arange(len(s)), torch.from_numpy(rows)
+        v = kind.encode(torch.from_numpy(s)[None], [all_rows], torch.from_numpy(weight)[None, :, None])[
+            0, sample
+        ]
         dtype = torch.from_numpy(np.empty(0, number)).dtype
         self._v, self._weight = v.to(dtype), torch.from_numpy(weight[rows, None].astype(number))
         self._penalty = kind(
@@ -45,7 +47,7 @@ class NetworkPenalty:
         ).to("cpu", dtype)
 
     def value_and_slope(self, u: Array, _: Array) -> tuple[Array, Array]:
-        """Return Ψ (K,) of U (K, m) and its gradient with respect to U (K, m), which do not depend on λ."""
+        """Return Ψ (K,) and its gradient with respect to U (K, m); neither depends on λ."""
         u_tensor = torch.from_numpy(u)[:, :, None].requires_grad_()
         psi = self._penalty(u_tensor, self._v.expand(len(u), -1, -1), self._weight.expand(len(u), -1, -1))
         (slope,) = torch.autograd.grad(psi.sum(), u_tensor)

@@ -30,21 +30,21 @@ from fairdash.training.baselines import ALPHAS
 from fairdash.training.defaults import PREVIEW_TARIFF_LAMS
 from fairdash.training.models import TrainedModels
 from fairdash.training.pilot import is_auto, lams_by_dependence, rows_of_pilot
-from fairdash.training.splits import Split, at_most, with_held_out
+from fairdash.training.splits import Split, sample_at_most, with_held_out
 from fairdash.utils.registry import get_entry
 from fairdash.utils.seeds import Stream, rng_of
 
 Array = NDArray[np.float64]
 
-#: Maximum number of training rows on which values of α are compared; larger tables do not need strong
-#: shrinkage.
+#: Maximum number of training rows for the selection of α. A larger table does not need strong shrinkage.
 MAX_ROWS = 30_000
-#: Weights λ of trial fits (a pilot), from 0.001 to 10; with a larger λ, the premium is flat.
+#: Weights λ of the trial fits that find the range of λ, from 0.001 to 10. With a larger λ, the premium is
+#: flat.
 PILOT_LAMS = tuple(float(f"{lam:.2g}") for lam in np.geomspace(1e-3, 10, 13))
-#: Maximum number of rows to which trial fits (a pilot) are made.
+#: Maximum number of rows for the trial fits that find the range of λ.
 MAX_PILOT_ROWS = 20_000
-#: Maximum number of training rows of a split to which tariffs are fitted: more rows would hardly improve
-#: about a hundred coefficients, and every row takes memory for all coefficients.
+#: Maximum number of training rows of a split to which tariffs are fitted. About a hundred coefficients gain
+#: little from more rows, and the design matrix of more rows needs much memory.
 MAX_FITTED_ROWS = 1_000_000
 
 
@@ -60,14 +60,14 @@ def fit_tariffs(
     on_step: Callable[[float], None] | None = None,
     run_step: StepRunner = run_directly,
 ) -> TrainedModels:
-    """Fit a tariff for every λ to the training rows of every split; no premium is computed from s.
+    """Fit a tariff for every λ to the training rows of every split; premiums are computed without s.
 
     Parameters
     ----------
     lams
         Weights λ ≥ 0 of the penalty; λ = 0 gives the GLM. ``"auto"`` uses 0 and eight weights that
-        :func:`find_lams` finds on the first split, or the weights
-        :data:`~fairdash.training.defaults.PREVIEW_TARIFF_LAMS` if there is no dependence to reduce.
+        :func:`find_lams` finds on the first split. If there is no dependence to reduce, ``"auto"`` uses
+        :data:`~fairdash.training.defaults.PREVIEW_TARIFF_LAMS`.
     terms
         Options that define the factors, or None for the defaults. Fixed factors need a relativity for every
         row of the data set.
@@ -78,8 +78,8 @@ def fit_tariffs(
         Whether :func:`choose_alpha` selects `alpha` for each split, on its validation rows or, without
         validation rows, on a fifth of its training rows. Otherwise, `alpha` comes from `options`.
     on_step
-        Function that is called repeatedly with the completed share of all fits, 0 to 1; an exception in it
-        stops the fits.
+        Function that is called repeatedly with the completed share of all fits, 0 to 1. If it raises an
+        exception, the fits stop.
     run_step
         Function that runs the step ``"tariffs/<split>"`` for each split, or returns its stored result.
 
@@ -98,7 +98,7 @@ def fit_tariffs(
     DataError
         Raised if the loss does not suit the target, or if a column cannot be a factor.
     """
-    started = time.monotonic()
+    start_time = time.monotonic()
     if is_auto(lams):
         result = find_lams(dataset, splits[0], options, count=8, random_state=random_state)
         lams = (0.0, *(PREVIEW_TARIFF_LAMS if result is None else result.tolist()))
@@ -114,9 +114,9 @@ def fit_tariffs(
     steps: dict[str, Callable[[], Found]] = {}
     for j, split in enumerate(splits):
 
-        def step(share: float, done: int = j) -> None:
+        def step(share: float, share_done: int = j) -> None:
             if on_step is not None:
-                on_step((done + share) / len(splits))
+                on_step((share_done + share) / len(splits))
 
         def of_split(split: Split = split, on_step: Callable[[float], None] = step) -> Found:
             train, split_options = split.train, options
@@ -125,12 +125,12 @@ def fit_tariffs(
                 inner = with_held_out(split, random_state=random_state, groups=dataset.groups)
                 shared: dict[str, Any] = {"options": options, "terms": terms, "random_state": random_state}
                 split_options = replace(options, alpha=choose_alpha(features, y, weight, inner, **shared))
-            train = at_most(train, MAX_FITTED_ROWS, rng_of(Stream.SHRINKAGE_ROWS, random_state))
+            train = sample_at_most(train, MAX_FITTED_ROWS, rng_of(Stream.SHRINKAGE_ROWS, random_state))
             train_weight = None if weight is None else weight[train]
             table = features.iloc[train]
             chosen = choose_terms(table, train_weight, terms)
             require_fixed(chosen, features)
-            fitted = fit_terms(
+            solution = fit_terms(
                 chosen,
                 table,
                 y[train],
@@ -141,13 +141,13 @@ def fit_tariffs(
                 random_state=random_state,
                 on_step=on_step,
             )
-            counts = {"n_iter": fitted.n_iter, "converged": fitted.converged}
-            return {"predictions": fitted.premiums(chosen, features), **counts}
+            counts = {"n_iter": solution.n_iter, "converged": solution.converged}
+            return {"predictions": solution.premiums(chosen, features), **counts}
 
         def fitted_to(
-            j: int = j, of_split: Callable[[], Found] = of_split, step: Callable[[float], None] = step
+            j: int = j, fit_split: Callable[[], Found] = of_split, step: Callable[[float], None] = step
         ) -> Found:
-            result = run_step(str(j), of_split)
+            result = run_step(str(j), fit_split)
             step(1.0)
             return result
 
@@ -171,7 +171,7 @@ def fit_tariffs(
         predictions=np.concatenate([result["predictions"] for result in results]),
         splits=tuple(splits),
         device="cpu",
-        seconds=time.monotonic() - started,
+        seconds=time.monotonic() - start_time,
     )
 
 
@@ -182,11 +182,11 @@ def _check(dataset: Dataset, lams: Sequence[float], options: FitOptions) -> None
     usable = lams and all(np.isfinite(lam) and lam >= 0 for lam in lams)
     checks.require(usable, "lams", "The weights λ are not valid", "Give numbers of at least 0.")
     fits = penalty.multivariate or dataset.sensitive.shape[1] == 1
-    what, hint = (
+    text, hint = (
         f"“{penalty.id}” takes one sensitive column only",
         "Choose one sensitive column, or another penalty.",
     )
-    checks.require(fits, "penalty", what, hint)
+    checks.require(fits, "penalty", text, hint)
     checks.finish()
     problem = options.loss.target_problem(dataset.target.to_numpy(dtype=float), column=dataset.roles.target)
     if problem is not None:
@@ -205,8 +205,8 @@ def choose_alpha(
 ) -> float:
     """Select the weight α of the squared coefficients from ``ALPHAS`` by the GLM's deviance on held-out rows.
 
-    Sixteen breakpoints per column are too many for 1,000 policies of which one in twelve has a claim: without
-    shrinkage, the curves fit noise, and the fairness penalty then has to remove this noise, too.
+    Sixteen breakpoints per column are too many for 1,000 policies of which one in twelve has a claim. Without
+    shrinkage, the curves fit noise, which the fairness penalty then has to remove as well.
 
     Parameters
     ----------
@@ -218,13 +218,13 @@ def choose_alpha(
         Split with validation rows. The GLMs are fitted to the training rows, and their deviances are compared
         on the validation rows.
     options
-        Options of the fit, of which `alpha` is selected here. If `smooth` is ``"auto"``, the GLMs use 0
-        instead; the smoothness is selected later, together with the fit of a tariff with the selected α.
+        Options of the fit, of which `alpha` is selected here. If `smooth` is ``"auto"``, the GLMs use a
+        smoothness of 0. The smoothness is selected later, when the tariff is fitted with the selected α.
     random_state
         Seed of the sample of training rows if there are more than MAX_ROWS.
     """
     train, held_out = split.train, split.validation
-    train = at_most(train, MAX_ROWS, rng_of(Stream.SHRINKAGE_ROWS, random_state))
+    train = sample_at_most(train, MAX_ROWS, rng_of(Stream.SHRINKAGE_ROWS, random_state))
     train_weight = None if weight is None else weight[train]
     chosen = choose_terms(features.iloc[train], train_weight, terms)
     # Each table is converted to a design matrix only once, for all values of α.
@@ -235,7 +235,7 @@ def choose_alpha(
     for alpha in ALPHAS:
         shape = Shape.of(chosen, alpha=alpha, smooth=smooth, monotone=options.monotone)
         shared: dict[str, Any] = {"offset": training[1], "shape": shape, "options": options, "start": start}
-        fitted = fit_stack(
+        solution = fit_stack(
             training[0],
             y[train],
             s=None,
@@ -244,11 +244,11 @@ def choose_alpha(
             random_state=random_state,
             **shared,
         )
-        start = fitted.glm
-        eta = fitted.intercept + validation[0] @ fitted.coefficients[0]
+        start = solution.glm
+        eta = solution.intercept + validation[0] @ solution.coefficients[0]
         if validation[1] is not None:
             eta = eta + validation[1]
-        y_pred = np.exp(eta) if fitted.multiplies else eta
+        y_pred = np.exp(eta) if solution.multiplies else eta
         held_out_weight = None if weight is None else weight[held_out]
         deviances.append(options.loss.mean_deviance(y[held_out], y_pred, held_out_weight))
     return ALPHAS[int(np.argmin(deviances))]
@@ -257,13 +257,14 @@ def choose_alpha(
 def find_lams(
     dataset: Dataset, split: Split, options: FitOptions, *, count: int, random_state: int
 ) -> Array | None:
-    """Find λ at which dependence falls in equal steps from the GLM's dependence to the independence floor.
+    """Find the weights λ at which dependence falls in equal steps from the GLM's to the independence floor.
 
     Parameters
     ----------
     split
-        Split. Tariffs are fitted to training rows, and dependence is measured on validation rows or, without
-        validation rows, on a fifth of the training rows. Large sets of rows are sampled.
+        Split. Tariffs are fitted to training rows, and dependence is measured on validation rows. Without
+        validation rows, a fifth of the training rows is used for the measurement. Large sets of rows are
+        sampled.
     options
         Options of the fit.
     count
@@ -276,12 +277,12 @@ def find_lams(
     """
     dataset, split = rows_of_pilot(dataset, split, random_state, most=MAX_PILOT_ROWS)
     lams = (0.0, *PILOT_LAMS)
-    fitted = fit_tariffs(
+    tariff_path = fit_tariffs(
         dataset, (split,), lams=lams, options=options, random_state=random_state, shrink=True
     )
     return lams_by_dependence(
         dataset,
-        fitted.predictions,
+        tariff_path.predictions,
         split.validation,
         np.array(lams),
         method=FAIR_TARIFF,

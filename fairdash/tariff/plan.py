@@ -1,4 +1,4 @@
-"""Tariffs, and repaired prices of boosted trees, for the weights λ, splits and repair strengths of a plan."""
+"""Fit the tariffs of a plan, and repair the prices of boosted trees, for every split of the plan."""
 
 from __future__ import annotations
 
@@ -81,33 +81,34 @@ def fit_path(
 
     def fitted(splits: Sequence[Split], run_step: StepRunner) -> TrainedModels:
         lams = (0.0, *plan.lams)
-        found = tariffs_of_plan(dataset, plan, splits, lams=lams, on_step=on_step, run_step=run_step)
-        is_glm = np.arange(len(found.members)) % len(lams) == 0
+        path = tariffs_of_plan(dataset, plan, splits, lams=lams, on_step=on_step, run_step=run_step)
+        is_glm = np.arange(len(path.members)) % len(lams) == 0
         order = np.argsort(~is_glm, kind="stable")
         if plan.methods[0] != STANDARD:
             order = np.argsort(is_glm, kind="stable")
-        members = found.members.assign(method=np.where(is_glm, STANDARD, FAIR_TARIFF))
+        members = path.members.assign(method=np.where(is_glm, STANDARD, FAIR_TARIFF))
         n_unfinished = int((~members.pop("converged")).sum())
         notes = (
             f"{n_unfinished} of {len(members)} tariffs did not converge within the maximum number of steps.",
         )
         members = members.iloc[order].reset_index(drop=True)
-        predictions = found.predictions[order]
-        return replace(found, members=members, predictions=predictions, notes=notes if n_unfinished else ())
+        predictions = path.predictions[order]
+        return replace(path, members=members, predictions=predictions, notes=notes if n_unfinished else ())
 
     check_groups(dataset)
-    trained, aside, holdout = fitted(splits, run_step), plan.set_aside(dataset), None
-    if len(aside):
+    models, set_aside, holdout = fitted(splits, run_step), plan.set_aside(dataset), None
+    if len(set_aside):
         if confirms:
-            open_rows = Split(np.setdiff1d(np.arange(dataset.n_rows), aside), aside[:0])
+            open_rows = Split(np.setdiff1d(np.arange(dataset.n_rows), set_aside), set_aside[:0])
             fit_of_rest = fitted((open_rows,), within(run_step, "set-aside"))
-            found, premiums = fit_of_rest.members, fit_of_rest.predictions
-            holdout = SetAside.of(dataset, aside, members=found, predictions=premiums)
-        trained.predictions[:, aside] = np.nan
-    return replace(trained, set_aside=holdout)
+            members, premiums = fit_of_rest.members, fit_of_rest.predictions
+            holdout = SetAside.of(dataset, set_aside, members=members, predictions=premiums)
+        models.predictions[:, set_aside] = np.nan
+    return replace(models, set_aside=holdout)
 
 
-#: Number of folds, and learning rate of the trees. The price is the mean prediction of one model per fold.
+#: `N_FOLDS`: number of folds; the price is the mean prediction of one model per fold. `LEARNING_RATE`:
+#: learning rate of the trees.
 N_FOLDS, LEARNING_RATE = 5, 0.2
 
 
@@ -128,18 +129,18 @@ def repaired_prices(
     strengths
         Strengths of the repair, from 0 (the price of the trees) to 1 (the repaired price).
     on_step
-        Function that is called before and after each split with the completed share of all splits, 0 to 1; an
-        exception in it stops the fits.
+        Function that is called before and after each split with the completed share of all splits, 0 to 1. If
+        it raises an exception, the fits stop.
     run_step
         Function that runs the step ``"repair/<split>"`` for each split, or returns its stored result.
 
     Returns
     -------
     members, predictions
-        The frame `members` has the columns ``method`` (:data:`~fairdash.training.references.REPAIR`, which
-        uses s to compute prices, or :data:`~fairdash.training.references.REPAIR_PROJECTED`, which does not),
-        ``lam`` (the strength), ``split`` and ``diverged`` (False). Each row of `predictions` (K, n) contains
-        the prices for the same row of `members`, in the target's units.
+        The frame `members` has the columns ``method`` (:data:`~fairdash.training.references.REPAIR`, whose
+        prices are computed from s, or :data:`~fairdash.training.references.REPAIR_PROJECTED`, whose prices
+        are not), ``lam`` (the strength), ``split`` and ``diverged`` (False). Each row of `predictions` (K, n)
+        contains the prices for the same row of `members`, in the target's units.
     """
 
     s = one_column_each(dataset.sensitive)

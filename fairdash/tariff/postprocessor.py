@@ -38,7 +38,7 @@ from fairdash.training.references.repair import fit_repair
 from fairdash.training.regressor import FairRegressor
 from fairdash.training.regressor_fit import find_columns, rows_to_fit, rows_to_predict, seed_to_fit, used_rows
 from fairdash.training.settings import OBJECTIVES, TrainingSettings, weight_decay_of
-from fairdash.training.splits import Split, folds
+from fairdash.training.splits import Split, fold_rows
 from fairdash.utils.classes import classes_of, holds_text
 from fairdash.utils.registry import get_entry
 
@@ -46,7 +46,7 @@ Array = NDArray[np.float64]
 
 #: Methods to compute a repaired price from x if s is unknown.
 PROJECTIONS = ("trees", "factors", "network")
-#: Number of equal steps from the price's dependence to the independence floor.
+#: Number of equal steps from the dependence of the price to that of independent data (independence floor).
 _STEPS = 20
 
 
@@ -54,11 +54,11 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
     """Repair the prices of a fitted or unfitted model, of a function, or in a column of X.
 
     The call ``predict(X, sensitive_features=s)`` computes the rank of each price among customers with the
-    same s, and replaces the price by the value with this rank in a distribution common to all customers (the
-    Wasserstein barycentre). The call ``predict(X)`` does not use s; it returns the projection E[ŷ* | x] of
-    the repaired price ŷ* on x. The projection repairs prices only as far as x predicts the repair, which may
-    be very little; see `share_without_s_`. With ``projection="network"``, the dependence of prices without s
-    can be set to any level between the original price's level and the independence floor.
+    same s. The repaired price has this rank in a distribution common to all customers (the Wasserstein
+    barycentre). The call ``predict(X)`` does not use s; it returns the projection E[ŷ* | x] of the repaired
+    price ŷ* on x. This projection repairs a price only as far as x predicts the repair, which may be very
+    little (see `share_without_s_`). With ``projection="network"``, the dependence of prices without s can be
+    set to any level between that of the original price and the independence floor.
 
     Parameters
     ----------
@@ -68,9 +68,9 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         fitted to the rows of the other folds, and the price is the mean prediction of these models. None
         means boosted trees.
     objective
-        Aim of the repair. With ``"demographic_parity"``, the price does not depend on s. With
-        ``"equalized_residuals"``, the average error does not depend on s; the spread of the errors may still
-        depend on s, because it comes from the target.
+        Property that the repaired price should have. With ``"demographic_parity"``, the price does not depend
+        on s. With ``"equalized_residuals"``, the average error does not depend on s. The spread of the errors
+        may still depend on s, because it comes from the target.
     alpha
         Strength of the repair, from 0 (the original price) to 1 (the repaired price). The price changes
         linearly with the strength. With ``projection="network"``, the dependence on s changes linearly with
@@ -81,12 +81,12 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
     projection
         Method to compute the price without s: ``"trees"``, ``"factors"`` or ``"network"``. With
         ``"factors"``, the original price is multiplied by a tariff of factors (:class:`fairdash.FairTariff`),
-        which is fitted to the ratio of repaired to original price with the Poisson deviance and which
-        :meth:`export` writes. With ``"network"``, a :class:`fairdash.FairRegressor` learns the price with a
-        penalty whose weight λ a pilot finds; training takes about twenty times as long as fitting trees.
+        fitted to the ratio of repaired to original price with the Poisson deviance. :meth:`export` writes
+        this tariff. With ``"network"``, a :class:`fairdash.FairRegressor` learns the price with a penalty,
+        whose weight λ trial trainings find; training takes about twenty times as long as fitting trees.
     monotone
-        With ``"trees"``: whether the repaired price must not fall if only the original price rises. The price
-        of ``"factors"`` always rises with the original price.
+        With ``"trees"``: true if the repaired price must not fall when only the original price rises. The
+        price of ``"factors"`` always rises with the original price.
     n_folds
         Number of folds for an unfitted estimator.
     random_state
@@ -95,19 +95,19 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
     Attributes
     ----------
     share_without_s_ : float
-        Share of the repair that ``predict(X)`` achieves without s, in [0, 1]: the R², without a constant,
-        with which x predicts the difference between repaired and original price. With a share of 0, x does
-        not predict the difference, and ``predict(X)`` hardly changes the price. With a share of 1, s is not
-        needed. For trees, the share is measured on held-out rows. It is NaN for trees with fewer than 200
-        rows, for a price that needs no repair, and for networks, which have a different objective.
+        Share of the repair that ``predict(X)`` achieves without s, in [0, 1]. The share is the R², without a
+        constant, of predicting the difference between repaired and original price from x. With a share of 0,
+        x does not predict this difference, so ``predict(X)`` hardly changes the price. With a share of 1, s
+        is not needed. For trees, the share is measured on held-out rows. The share is NaN for trees with
+        fewer than 200 rows, for a price that needs no repair, and for networks.
 
     Notes
     -----
     Within every combination of classes, prices are repaired for the numeric attribute, so that the repaired
-    price is jointly independent of the number and the classes. With several numeric attributes, three passes
-    repair prices for one attribute after another, within combinations of up to ten bands of the other
-    attributes, with about 200 rows per combination. Dependence within a band remains. Projections keep the
-    mean price of training rows.
+    price is jointly independent of the number and the classes. With several numeric attributes, prices are
+    repaired for one attribute after another, in three passes, the last within combinations of up to ten bands
+    of the other attributes (at least about 200 rows each). Dependence within a band is not removed.
+    Projections keep the mean price of training rows.
 
     Examples
     --------
@@ -154,7 +154,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> Self:
-        """Fit the repair to the rows of X, and fit the projection with which new prices do not need s.
+        """Fit the repair to the rows of X, and the projection that computes new prices without s.
 
         Parameters
         ----------
@@ -180,7 +180,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         seed = seed_to_fit(self.random_state)
         learns = self._needs_fit()
         if y is None and not learns and self.objective == "demographic_parity":
-            y = np.arange(len(as_pandas(X)), dtype=float)  # A placeholder, because y is not used.
+            y = np.arange(len(as_pandas(X)), dtype=float)  # y is not used, so a placeholder replaces it.
         features, target, s, weight = rows_to_fit(
             self,
             X,
@@ -196,12 +196,11 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         raw = self._raw_sensitive(X, sensitive_features)
         inputs = self._estimator_input(X)
         if weight is not None:
-            used = used_rows(sample_weight, len(raw))
-            raw, inputs = raw.iloc[used], _rows(inputs, used)
-            groups = None if groups is None else np.asarray(groups)[used]
-        self.levels_ = tuple(
-            classes_of(raw[name]).names if holds_text(raw[name]) else None for name in raw.columns
-        )
+            row_mask = used_rows(sample_weight, len(raw))
+            raw, inputs = raw.iloc[row_mask], _rows(inputs, row_mask)
+            groups = None if groups is None else np.asarray(groups)[row_mask]
+        self.levels_ = tuple(classes_of(s).names if holds_text(s) else None for _, s in raw.items())
+        self.sensitive_order_ = list(raw.columns)
         s = self._numbers(raw)
         price = self._calibrated(inputs, target, weight, groups, seed) if learns else self._price(inputs)
         self.repair_ = fit_repair(
@@ -214,7 +213,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
             ],
             sample_weight=weight,
         )
-        # The price column is removed from the features, because the projection gets the price separately.
+        # The price column is removed from the features, because it is passed to the projection separately.
         features = features[[name for name in features.columns if name != self._price_column]]
         self.columns_ = list(features.columns)
         if self.projection == "network":
@@ -229,8 +228,9 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         """Return prices (n,): the exactly repaired prices if s is given, otherwise their projection on x.
 
         Sensitive columns of X are ignored; if the price may depend on them, pass them as
-        `sensitive_features`. The argument `alpha` replaces the strength given to the constructor; None keeps
-        that strength. Without s, factors and networks support only the strength with which they were fitted.
+        `sensitive_features`. The argument `alpha` is the strength of the repair; None uses the strength given
+        to the constructor. Without s, the projections ``"factors"`` and ``"network"`` support only the
+        strength with which they were fitted.
         """
         check_is_fitted(self)
         alpha = self.alpha_ if alpha is None else alpha
@@ -247,6 +247,8 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
             if len(raw) != len(price) or raw.shape[1] != len(self.levels_):
                 hint = "Give the columns of fit, and one row per row of X."
                 raise DataError.of("The sensitive features do not have the expected shape", hint)
+            if raw.columns.is_unique and {*raw.columns} == {*self.sensitive_order_}:
+                raw = raw[self.sensitive_order_]
             return self.repair_.predict(price, self._numbers(raw), alpha)
         if self.projection != "trees" and alpha != self.alpha_:
             hint = "Fit again with this alpha."
@@ -255,7 +257,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
             return price * self.projection_.predict(features)
         if isinstance(self.projection_, FairRegressor):
             return self.projection_.predict(features)
-        repaired = self._projected(self._with_price(features, price)) + self.offset_
+        repaired = self._project_prices(self._with_price(features, price)) + self.offset_
         return np.asarray((1 - alpha) * price + alpha * np.maximum(repaired, self.repair_.least))
 
     def factors(self) -> pd.DataFrame:
@@ -277,9 +279,9 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         checks = Checks(OptionError)
         in_range = isinstance(self.alpha, (int, float)) and 0 <= self.alpha <= 1
         checks.require(in_range, "alpha", "The strength is not valid", "Give a number from 0 to 1.")
-        known = self.projection in PROJECTIONS
+        is_known = self.projection in PROJECTIONS
         hint = "Choose “trees”, “factors” or “network”."
-        checks.require(known, "projection", "This projection does not exist", hint)
+        checks.require(is_known, "projection", "This projection does not exist", hint)
         repairs = self.projection == "trees" or (in_range and self.alpha > 0)
         checks.require(repairs, "alpha", "0 means no repair", "Give an alpha above 0, or use trees.")
         is_of_price = self.projection != "network" or self.objective == "demographic_parity"
@@ -289,7 +291,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         self.alpha_ = float(self.alpha)
 
     def _needs_fit(self) -> bool:
-        """Return whether an estimator must be fitted; if not, set ``estimator_``."""
+        """Return True if an estimator must be fitted; otherwise, set ``estimator_``."""
         if self.estimator is None:
             return True
         if hasattr(self.estimator, "predict"):
@@ -304,11 +306,11 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         """Fit ``estimator_``, the mean of one model per fold; return the prices that the repair is fitted to.
 
         For demographic parity, return the prices of ``estimator_``, whose random errors may depend on s, too.
-        For equalized residuals, return predictions of held-out rows, because errors are smaller on rows used
+        For equalized residuals, return out-of-fold predictions, because errors are smaller on the rows used
         for fitting.
         """
         models, held_out, n_folds = [], np.empty(len(y)), min(self.n_folds, len(y))
-        for fold in folds(np.arange(len(y)), n_folds=n_folds, random_state=seed, groups=groups):
+        for fold in fold_rows(np.arange(len(y)), n_folds=n_folds, random_state=seed, groups=groups):
             train, test = fold.train, fold.validation
             part = None if weight is None else weight[train]
             models.append(self._fitted(_rows(inputs, train), y[train], part, seed))
@@ -358,17 +360,15 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         return pd.DataFrame(as_pandas(given)).reset_index(drop=True)
 
     def _numbers(self, raw: pd.DataFrame) -> Array:
-        """Return sensitive columns as numbers (n, d); classes become their positions in ``levels_``."""
+        """Return sensitive columns as numbers (n, d); a class becomes its position in ``levels_``."""
         numbers: list[Array] = []
         for k, levels in enumerate(self.levels_):
             column = raw.iloc[:, k]
-            if levels is None:
-                numbers.append(sensitive_table(column, name=str(column.name), fewest=0)[:, 0])
-                continue
-            place = {name: code for code, name in enumerate(levels)}
-            # Rare and new classes belong to the last class, “all others”.
-            codes = column.astype(str).map(place).fillna(len(levels) - 1)
-            numbers.append(np.asarray(codes, dtype=np.float64))
+            if levels is not None:
+                # Rare and new classes belong to the last class, “all others”; a missing cell is an error.
+                codes = column.astype(str).map(dict(zip(levels, range(len(levels)), strict=True)))
+                column = codes.astype(float).fillna(len(levels) - 1).where(column.notna())
+            numbers.append(sensitive_table(column, name=str(column.name), min_rows=0)[:, 0])
         return np.column_stack(numbers)
 
     def _fit_projection(
@@ -390,7 +390,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         monotone = [0] * (table.shape[1] - 1) + [int(self.monotone)]
         self.projection_ = boosted(len(price), seed, monotonic_cst=monotone)
         self.projection_.fit(table, repaired if self.monotone else repaired - price, sample_weight=weight)
-        self.offset_ = float(np.average(repaired - self._projected(table), weights=w))
+        self.offset_ = float(np.average(repaired - self._project_prices(table), weights=w))
         # Early stopping scores trees by minus half the mean squared residual on a tenth of the rows.
         stopped = self.projection_.do_early_stopping_
         error = -2 * self.projection_.validation_score_.max() if stopped else np.nan
@@ -399,9 +399,9 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
     def _fit_network(
         self, features: pd.DataFrame, price: Array, s: Array, weight: Array | None, seed: int
     ) -> FairRegressor:
-        """Fit a network; its dependence on s is between the price's dependence (α = 0) and the floor (α = 1).
+        """Fit a network with a dependence on s between the price's (α = 0) and the noise floor (α = 1).
 
-        The price is not a feature of the network, because it contains noise that trees have learned.
+        The price is not a feature of the network, because it contains noise that the price model has learned.
         """
         loss = "poisson" if price.min() > 0 else "squared_error"
         y = pd.Series(price, name="price")
@@ -411,10 +411,10 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         )
         weight_column = None if weight is None else pd.Series(weight, name="weight")
         dataset = Dataset(name="price", features=x, target=y, sensitive=sensitive, weight=weight_column)
-        rows, none = np.arange(len(price)), np.arange(0)
+        rows, no_rows = np.arange(len(price)), np.arange(0)
         lams = find_lams(
             dataset,
-            Split(rows, none, none),
+            Split(rows, no_rows, no_rows),
             TrainingSettings(loss=loss, weight_decay=weight_decay_of(len(price))),
             method=DEFAULT_METHOD,
             count=_STEPS,
@@ -422,16 +422,16 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
             random_state=seed,
             device="cpu",
         )
-        # Without detectable dependence, λ is 0.
+        # λ is 0 if dependence is not detectable.
         lam = 0.0 if lams is None else float(lams[max(round(self.alpha_ * _STEPS), 1) - 1])
         model = FairRegressor(lam=lam, loss=loss, balance=True, random_state=seed)
         return model.fit(features, price, sensitive_features=sensitive, sample_weight=weight)
 
-    def _projected(self, table: Array) -> Array:
-        """Return the repaired price predicted by trees, which learn the difference from the original price.
+    def _project_prices(self, table: Array) -> Array:
+        """Return the repaired price: the original price plus the difference that trees predict.
 
-        Trees predict step functions. The steps distort this difference less than they would distort a price;
-        with `monotone`, trees learn the repaired price itself.
+        Trees predict step functions. The steps distort a difference less than a price. With `monotone`, trees
+        predict the repaired price itself.
         """
         predictions = np.asarray(self.projection_.predict(table), dtype=float)
         return predictions if self.monotone else predictions + table[:, -1]
@@ -441,7 +441,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
 
 
 def _share(error: float, change: float) -> float:
-    """Return the share 1 − `error` / `change`, in [0, 1], of a mean squared change that is achieved."""
+    """Return the achieved share of a mean squared change: 1 − `error` / `change`, limited to [0, 1]."""
     return float(np.clip(1 - error / change, 0.0, 1.0)) if change > 0 else np.nan
 
 

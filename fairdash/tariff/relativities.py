@@ -1,8 +1,8 @@
 """Table of relativities for filing, with a base and one relativity per level, band, breakpoint and pair.
 
 With a log link, the premium is the base times one relativity per factor. With the identity link, the premium
-is the base plus points per factor. The table is enough to compute premiums; :func:`rate` also accepts tables
-that a user has edited.
+is the base plus one number of points per factor. The function :func:`rate` computes premiums from the table
+alone. A user may have edited the table before.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from fairdash.errors import Checks, DataError, OptionError
 from fairdash.tables.columns import clean_features, require_unique
 from fairdash.tables.frames import band_texts, in_intervals
-from fairdash.tariff.choosing import refuse_unmatched, unrated_problems
+from fairdash.tariff.choosing import require_matching_levels, unrated_problems
 from fairdash.tariff.terms import (
     BAND,
     BASE,
@@ -38,14 +38,14 @@ from fairdash.tariff.terms import (
 
 Array = NDArray[np.float64]
 
-#: Name of the column of values: relativities with a log link, points with the identity link.
+#: Name of the column of values: relativities with a log link, or points with the identity link.
 RELATIVITY, POINTS = "relativity", "points"
 TEXTS = ("factor", "kind", "level", "by", "by_level")
 NUMBERS = ("from", "to", "at", "by_from", "by_to", "share", "claims")
-#: Columns of the table, in order, before the column of values.
+#: Columns of the table, in order. The column of values follows them.
 _COLUMNS = ("factor", "kind", "level", "from", "to", "at", "by", "by_level", "by_from", "by_to")
 _TABLE_HINT = "Give a table in the format of relativities()."
-#: Entries of the column “factor” that mark the row of the base in a table without a column “kind”.
+#: In a table without a column “kind”, these entries of the column “factor” mark the row of the base.
 BASES = ("", "base", "base rate", "(intercept)", "intercept")
 _FILL_HINT = "Fill the column “level”, or “at”."
 
@@ -63,7 +63,7 @@ def relativities_table(
     Parameters
     ----------
     base
-        Linear predictor η of a row in which every factor has its base level.
+        Linear predictor η of a row with the base level of every factor.
     values
         Values (n_values,) of every term, on the scale of η.
     claims
@@ -83,11 +83,11 @@ def relativities_table(
         breakpoints.
     """
     rows: list[dict[str, Any]] = [{"kind": BASE, "value": base, "share": 1.0, "claims": math.nan}]
-    fixed: dict[int, float] = {}
+    fixed_by_term: dict[int, float] = {}
     for term, of_term, counts in zip(terms, values, claims, strict=True):
         if isinstance(term, Factor) and term.kind == FIXED:
-            # Fixed relativities are copied, because exp(log(x)) would change the last digit.
-            fixed |= dict(enumerate(term.relativities, start=len(rows)))
+            # Fixed relativities are copied, because exp(log(x)) may change the last digit.
+            fixed_by_term |= dict(enumerate(term.relativities, start=len(rows)))
         rows += [
             row | {"value": value, "share": share, "claims": count}
             for row, value, share, count in zip(
@@ -96,14 +96,14 @@ def relativities_table(
         ]
     table = pd.DataFrame(rows, columns=[*_COLUMNS, "value", "share", "claims"])
     table["value"] = np.exp(table["value"]) if has_log_link else table["value"]
-    table.loc[list(fixed), "value"] = list(fixed.values())
+    table.loc[list(fixed_by_term), "value"] = list(fixed_by_term.values())
     table = table.rename(columns={"value": RELATIVITY if has_log_link else POINTS})
     texts = {name: table[name].astype(object).where(table[name].notna(), None) for name in TEXTS}
     return table.assign(**texts, **{name: table[name].astype(float) for name in NUMBERS})
 
 
 def _rows(term: Term) -> Iterator[dict[str, Any]]:
-    """Return the cells that describe each value of a term, as one row of the table per value."""
+    """Return one row of the table for each value of a term."""
     if isinstance(term, Interaction):
         for first in _parts(term.first):
             for second in _parts(term.second):
@@ -165,7 +165,7 @@ def in_words(table: pd.DataFrame) -> str:
         sentences.append(
             "Between two breakpoints, a straight line joins "
             + ("the logarithms of their relativities" if multiplies else "their points")
-            + ". Below the first and above the last breakpoint the value is constant."
+            + ". Below the first and above the last breakpoint, the value is constant."
         )
     if (kinds == MISSING).any():
         sentences.append("For a missing cell, use the value of the row “missing”.")
@@ -173,24 +173,24 @@ def in_words(table: pd.DataFrame) -> str:
         neutral = "relativity 1" if multiplies else "0 points"
         sentences.append(f"A pair that is not in the table, or that contains a missing cell, has {neutral}.")
     if "claims" in table and len(rare := table[(table["claims"] < MIN_CLAIMS) & (kinds != FIXED)]):
-        listed = ", ".join(map(_with_claims, rare.head(5).to_dict("records")))
+        claims = ", ".join(map(_claims_in_words, rare.head(5).to_dict("records")))
         others = f" and {len(rare) - 5} more rows" if len(rare) > 5 else ""
         sentences.append(
-            f"Fewer than {MIN_CLAIMS} training rows have a claim for {listed}{others}. Review these values."
+            f"Fewer than {MIN_CLAIMS} training rows have a claim for {claims}{others}. Review these values."
         )
     return "\n".join(sentences)
 
 
-def _with_claims(row: dict[Any, Any]) -> str:
-    """Describe a row of a table and its number of claims, such as “zone” “C” (0)."""
+def _claims_in_words(row: dict[Any, Any]) -> str:
+    """Describe a row of a table with its number of claims; for example, “zone” “C” (0)."""
     parts = [("factor", ""), ("by", "by_")] if row["kind"] == INTERACTION else [("factor", "")]
-    named = []
+    names_with_claims = []
     for column, prefix in parts:
         level, low, high = (row[f"{prefix}{name}"] for name in ("level", "from", "to"))
         edges = [f"{word} {edge:g}" for word, edge in (("from", low), ("below", high)) if not pd.isna(edge)]
         text = "missing" if row["kind"] == MISSING else " ".join(edges) or f"“{level}”"
-        named.append(f"“{row[column]}” {text}")
-    return f"{' × '.join(named)} ({row['claims']:.0f})"
+        names_with_claims.append(f"“{row[column]}” {text}")
+    return f"{' × '.join(names_with_claims)} ({row['claims']:.0f})"
 
 
 def rate(table: pd.DataFrame, X: Any, *, unknown: Literal["error", "base"] = "error") -> Array:
@@ -205,8 +205,8 @@ def rate(table: pd.DataFrame, X: Any, *, unknown: Literal["error", "base"] = "er
         Rows for which to compute premiums. The columns must include the factors of the table; the columns of
         an array are named 0, 1, ….
     unknown
-        Treatment of levels and missing cells that the table does not contain: ``"error"`` raises an error,
-        and ``"base"`` uses relativity 1 (0 points).
+        If a level or a missing cell is not in the table, ``"error"`` raises an error, and ``"base"`` uses
+        relativity 1 (0 points).
 
     Raises
     ------
@@ -236,10 +236,10 @@ def rate(table: pd.DataFrame, X: Any, *, unknown: Literal["error", "base"] = "er
         ):
             X = X.assign(**{part.column: levels})
     features = named_features(X, [part.column for part in parts], numbers=numbers)
-    refuse_unmatched(mains, features)
+    require_matching_levels(mains, features)
     if unknown == "error":
         hint = 'Correct the cells, add the level to the table, or rate with unknown="base".'
-        problems = unrated_problems(mains, features, what="The tariff has no relativity", hint=hint)
+        problems = unrated_problems(mains, features, problem="The tariff has no relativity", hint=hint)
         if problems:
             raise DataError(*problems)
     return premiums(
@@ -248,15 +248,15 @@ def rate(table: pd.DataFrame, X: Any, *, unknown: Literal["error", "base"] = "er
 
 
 def named_features(X: Any, columns: Sequence[str], *, numbers: Sequence[str]) -> pd.DataFrame:
-    """Return cleaned columns of X with text as names; a missing or unsuitable column raises a DataError."""
+    """Return cleaned columns of X with strings as names; missing or unsuitable columns raise a DataError."""
     features = X if isinstance(X, pd.DataFrame) else pd.DataFrame(np.asarray(X))
     require_unique(features)
     features = features.set_axis([str(name) for name in features.columns], axis=1)
     names: list[Hashable] = list(dict.fromkeys(columns))
     checks = Checks(DataError)
     for name in names:
-        what = "The tariff has this factor, but X lacks this column"
-        checks.require(name in features.columns, str(name), what, "Add it to X under the same name.")
+        problem = "The tariff has this factor, but X lacks this column"
+        checks.require(name in features.columns, str(name), problem, "Add it to X under the same name.")
     checks.finish()
     return clean_features(features[names], numbers=tuple(dict.fromkeys(numbers)))
 
@@ -267,15 +267,15 @@ def read_terms(table: pd.DataFrame) -> tuple[list[Term], float, list[Array], boo
     Returns
     -------
     terms, base, values, multiplies
-        Terms, η of a row in which every factor has its base level, values (n_values,) of each term on the
-        scale of η, and whether premiums are products (log link) instead of sums.
+        Terms, η of a row with the base level of every factor, values (n_values,) of each term on the scale of
+        η, and True if premiums are products (log link) instead of sums.
 
     Raises
     ------
     DataError
         Raised if entries are not valid; the error lists all invalid entries.
     """
-    table, value = _completed(table)
+    table, value = _complete_columns(table)
     multiplies = value == RELATIVITY
     _check_values(table, value)
     kinds = table["kind"]
@@ -289,22 +289,22 @@ def read_terms(table: pd.DataFrame) -> tuple[list[Term], float, list[Array], boo
         values.append(eta[rows.index[order]].to_numpy(dtype=float))
     pairs = table[kinds == INTERACTION]
     for names, rows in pairs.groupby(["factor", "by"], sort=False):
-        interaction, places = _pair(str(names[0]), str(names[1]), rows)
+        interaction, codes = _pair(str(names[0]), str(names[1]), rows)
         terms.append(interaction)
         of_pairs = np.zeros(len(interaction.shares))
-        of_pairs[places] = eta[rows.index]
+        of_pairs[codes] = eta[rows.index]
         values.append(of_pairs)
     (base,) = eta[kinds == BASE]
     return terms, float(base), values, multiplies
 
 
-def _completed(table: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+def _complete_columns(table: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     """Return the table with all columns, and the name of its column of values."""
     checks = Checks(DataError)
     table = _with_kinds(table)
     value_columns = [name for name in (RELATIVITY, POINTS) if name in table.columns]
-    what, hint = f"A tariff's table needs a column “{RELATIVITY}” or “{POINTS}”", _TABLE_HINT
-    checks.require(len(value_columns) == 1, None, what, hint)
+    problem, hint = f"A tariff's table needs a column “{RELATIVITY}” or “{POINTS}”", _TABLE_HINT
+    checks.require(len(value_columns) == 1, None, problem, hint)
     for name in ("factor", "kind"):
         how = (
             "The table needs the columns factor, kind, level and relativity; split a coefficient's name, "
@@ -355,24 +355,26 @@ def _check_values(table: pd.DataFrame, value: str) -> None:
     checks.require(
         (kinds == BASE).sum() == 1, "kind", "The tariff's table must have exactly one base", "Keep one row."
     )
-    for column, bad, what, hint in (
+    for column, invalid, problem, hint in (
         ("kind", ~kinds.isin(KINDS), f"have a kind other than {', '.join(KINDS)}", "Correct the kinds."),
         (value, lacks_number, f"have no number{above}", "Correct the numbers."),
         ("factor", lacks_factor, "have no factor", "Name the column."),
         ("level", lacks_level, "have no level or breakpoint", _FILL_HINT),
     ):
-        checks.require(not bad.any(), column, f"{_rows_in_words(bad)} of the tariff's table {what}", hint)
+        checks.require(
+            not invalid.any(), column, f"{_rows_in_words(invalid)} of the tariff's table {problem}", hint
+        )
     checks.finish()
 
 
 def _rows_in_words(invalid: pd.Series) -> str:
-    """Return the numbers of invalid rows, such as “Rows 2, 5”; the header is row 1."""
+    """Return the numbers of invalid rows as text, such as “Rows 2, 5”; the header is row 1."""
     rows = np.flatnonzero(invalid)
     return f"Rows {', '.join(str(row + 2) for row in rows[:5])}{', …' if len(rows) > 5 else ''}"
 
 
 def _factor(name: str, rows: pd.DataFrame) -> tuple[Factor, NDArray[np.int64]]:
-    """Return the factor that `rows` describe, and the order of `rows` that matches the factor's values."""
+    """Return the factor that `rows` describe, and the row number of each of the factor's values."""
     missing = np.flatnonzero(rows["kind"] == MISSING)
     present = rows[rows["kind"] != MISSING]
     kinds = present["kind"].unique()
@@ -382,23 +384,24 @@ def _factor(name: str, rows: pd.DataFrame) -> tuple[Factor, NDArray[np.int64]]:
     checks.require(len(missing) <= 1, name, "Missing cells have several relativities", hint)
     checks.finish()
     kind = kinds[0] if len(kinds) else LEVEL
-    place = np.flatnonzero(rows["kind"] != MISSING)
+    not_missing = np.flatnonzero(rows["kind"] != MISSING)
     if kind == BREAKPOINT:
-        place = place[np.argsort(present["at"].to_numpy(), kind="stable")]
-        cells = rows["at"].to_numpy()[place].tolist()
+        not_missing = not_missing[np.argsort(present["at"].to_numpy(), kind="stable")]
+        cells = rows["at"].to_numpy()[not_missing].tolist()
     elif kind == BAND:
-        place = place[_ordered_bands(name, present["from"], present["to"])]
-        cells = rows["from"].to_numpy()[place][1:].tolist()
+        not_missing = not_missing[_ordered_bands(name, present["from"], present["to"])]
+        cells = rows["from"].to_numpy()[not_missing][1:].tolist()
     else:
         cells = present["level"].tolist()
     checks.require(
         len(set(cells)) == len(cells), name, "A level or breakpoint appears twice in the table", hint
     )
     checks.finish()
-    order = np.concatenate([place, missing])
+    order = np.concatenate([not_missing, missing])
     factor = Factor(
         column=name,
-        # Fixed levels become ordinary levels, because the table contains their relativities.
+        # Levels with fixed relativities become ordinary levels, because the table contains their
+        # relativities.
         kind=kind if kind in (BREAKPOINT, BAND) else LEVEL,
         cells=tuple(cells if kind in (BREAKPOINT, BAND) else map(str, cells)),
         base=0,
@@ -412,8 +415,8 @@ def _ordered_bands(name: str, low: pd.Series, high: pd.Series) -> NDArray[np.int
     """Return the order of bands by their lower edges, or raise a DataError if bands leave gaps or overlap."""
     order = np.argsort(low.fillna(-np.inf).to_numpy(), kind="stable")
     lows, highs = low.to_numpy()[order], high.to_numpy()[order]
-    whole = np.isnan(lows[0]) and np.isnan(highs[-1]) and (lows[1:] == highs[:-1]).all()
-    if not (whole and (np.diff(lows[1:]) > 0).all()):
+    is_gapless = np.isnan(lows[0]) and np.isnan(highs[-1]) and (lows[1:] == highs[:-1]).all()
+    if not (is_gapless and (np.diff(lows[1:]) > 0).all()):
         raise DataError.of(
             "The bands leave a gap, overlap or do not cover all numbers",
             "Each band must begin where the previous one ends; leave the first “from” and last “to” empty.",
@@ -426,23 +429,23 @@ def _pair(name: str, by: str, rows: pd.DataFrame) -> tuple[Interaction, NDArray[
     """Return the interaction that `rows` describe, and each row's position among the interaction's values."""
     first, of_first = _part(name, rows["level"], rows["from"], rows["to"])
     second, of_second = _part(by, rows["by_level"], rows["by_from"], rows["by_to"])
-    places = of_first * second.n_places + of_second
-    if len(set(places.tolist())) < len(places):
+    codes = of_first * second.n_places + of_second
+    if len(set(codes.tolist())) < len(codes):
         raise DataError.of(f"A pair with “{by}” appears twice in the table", "Keep one row.", column=name)
     shares = np.zeros(first.n_places * second.n_places)
-    shares[places] = rows["share"]
-    return Interaction(first=first, second=second, shares=tuple(shares.tolist())), places
+    shares[codes] = rows["share"]
+    return Interaction(first=first, second=second, shares=tuple(shares.tolist())), codes
 
 
 def _part(name: str, level: pd.Series, low: pd.Series, high: pd.Series) -> tuple[Factor, NDArray[np.int64]]:
-    """Return the levels or bands of one column of an interaction, and each row's position among these."""
+    """Return the levels or bands of one column of an interaction, and each row's position among them."""
     if level.notna().all():
-        places, levels = pd.factorize(level.map(str))
+        codes, levels = pd.factorize(level.map(str))
         kind, cells, count = LEVEL, tuple(levels), len(levels)
     else:
         bands = pd.DataFrame({"low": low, "high": high}).drop_duplicates()
         ordered = bands.iloc[_ordered_bands(name, bands["low"], bands["high"])]
         kind, cells, count = BAND, tuple(ordered["low"].tolist()[1:]), len(ordered)
-        places = np.where(low.isna(), 0, np.searchsorted(cells, low.fillna(-np.inf), side="right"))
+        codes = np.where(low.isna(), 0, np.searchsorted(cells, low.fillna(-np.inf), side="right"))
     factor = Factor(column=name, kind=kind, cells=cells, base=0, shares=(0.0,) * count)
-    return factor, places.astype(np.int64)
+    return factor, codes.astype(np.int64)

@@ -2,8 +2,8 @@
 
 Curves are smoothed as P-splines (Eilers and Marx 1996): the squared second differences of a curve's values,
 on the scale of η, are added to the objective. All second differences have the same weight, whatever the
-distance between breakpoints, because breakpoints at quantiles have about the same number of rows and
-therefore the same noise. Cross-validation selects the weight (:mod:`fairdash.tariff.smoothing`).
+distance between breakpoints. Breakpoints at quantiles have about the same number of rows, and therefore about
+the same noise. Cross-validation selects the weight (:mod:`fairdash.tariff.smoothing`).
 
 >>> curve = Factor(column="age", kind=BREAKPOINT, cells=(20.0, 40.0, 60.0), base=0, shares=(0.3, 0.4, 0.3))
 >>> shape = Shape.of([curve], alpha=0.0, smooth=0.5, monotone={"age": 1})
@@ -39,14 +39,14 @@ from fairdash.utils.text import few
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
-#: Weight of the squared violations of monotonicity, large enough to make the remaining violations negligible.
+#: Weight of squared violations of monotonicity. It is so large that the remaining violations are negligible.
 _VIOLATION_WEIGHT = 1e4
-#: Smaller steps of a monotone factor are set to 0, because rounding in exp() could reverse their sign.
+#: A step of a monotone factor below this size is set to 0, because rounding in exp() could reverse its sign.
 MIN_STEP = 1e-9
 
 
 class Shape:
-    """Penalty β'Qβ + κ ‖min(Gβ, 0)‖² on coefficients, second differences and steps in a forbidden direction.
+    """Penalty β'Qβ + κ ‖min(Gβ, 0)‖² on coefficients, second differences and steps against the constraint.
 
     For the coefficients of a numeric column, Q is α I + γ S, where S gives the squared second differences;
     for other coefficients, Q is α I. The matrix G maps coefficients to the steps of monotone factors from one
@@ -59,7 +59,7 @@ class Shape:
     rises
         Matrix G, (m, P + 1).
     violation_weight
-        Weight κ of steps in a forbidden direction.
+        Weight κ of steps against the constraint.
     factors
         For each monotone factor: the factor, the slice of its coefficients, its direction and the order of
         its values.
@@ -101,7 +101,7 @@ class Shape:
         for term, block in zip(terms, blocks_of(terms), strict=True):
             square, rise = np.zeros((term.width, term.width)), np.zeros((0, term.width))
             if isinstance(term, Factor) and term.kind != FIXED:
-                # This matrix maps coefficients to values, without the value of missing cells.
+                # The matrix maps coefficients to values. The value of missing cells is left out.
                 values = term.values(np.eye(term.width))[:, : term.n_places].T
                 if is_curve(term):
                     differences = np.diff(values, 2, axis=0)
@@ -120,7 +120,7 @@ class Shape:
 
     @property
     def is_ridge(self) -> bool:
-        """Return whether the penalty is only α ‖β‖², as in scikit-learn."""
+        """Return True if the penalty is only α ‖β‖², as in scikit-learn."""
         ridge = Shape.ridge(len(self.quadratic) - 1, self.alpha)
         return not len(self.rises) and np.array_equal(self.quadratic, ridge.quadratic)
 
@@ -130,7 +130,7 @@ class Shape:
         return float(self.quadratic[0, 0])
 
     def times(self, numerator: float, denominator: float) -> Shape:
-        """Return this penalty, multiplied by the ratio of the arguments."""
+        """Return this penalty times the ratio of the arguments."""
         quadratic, violation_weight = (
             self.quadratic * numerator / denominator,
             self.violation_weight * numerator / denominator,
@@ -144,7 +144,7 @@ class Shape:
         return (penalty_gradient * beta).sum(axis=-1), penalty_gradient
 
     def violation_hessian(self, beta: Array) -> Array:
-        """Return κ G'G, (P + 1, P + 1), with only those rows of G whose steps are negative at β (P + 1,)."""
+        """Return κ G'G, (P + 1, P + 1), using only the rows of G with negative steps at β (P + 1,)."""
         violated = self.rises[self.rises @ beta < 0]
         return self.violation_weight * violated.T @ violated
 
@@ -165,15 +165,15 @@ class Shape:
 
 
 def is_curve(term: Term) -> TypeGuard[Factor]:
-    """Return whether the term is a numeric factor, whose values form a curve."""
+    """Return True if the term is a numeric factor, whose values form a curve."""
     return isinstance(term, Factor) and term.kind in (BREAKPOINT, BAND)
 
 
-def _direction(term: Factor, given: int | Sequence[str]) -> tuple[int, Index]:
+def _direction(term: Factor, directions: int | Sequence[str]) -> tuple[int, Index]:
     """Return the direction, +1 or −1, of a monotone factor, and the order of its values (n_places,)."""
-    if isinstance(given, int):
-        return given, np.arange(term.n_places)
-    rank = {level_text(level): k for k, level in enumerate(given)}
+    if isinstance(directions, int):
+        return directions, np.arange(term.n_places)
+    rank = {level_text(level): k for k, level in enumerate(directions)}
     return 1, np.argsort([rank[level] for level in term.cells]).astype(np.int64)
 
 
@@ -185,7 +185,7 @@ def same_smoothness(terms: Sequence[Term], smooth: float) -> dict[str, float]:
 def _require_curves(
     terms: Sequence[Term], smooth: Mapping[str, float], monotone: Mapping[str, int | Sequence[str]]
 ) -> None:
-    """Raise an OptionError that lists the columns that cannot be smooth or monotone, with remedies."""
+    """Raise an OptionError if columns cannot be smooth or monotone; it lists them, with remedies."""
     checks = Checks(OptionError)
     factors = {term.column: term for term in terms if isinstance(term, Factor)}
     for name in smooth:
@@ -195,32 +195,32 @@ def _require_curves(
     for name, direction in monotone.items():
         leave = "Leave the column out of monotone"
         if name not in factors:
-            what, hint = f"There is no feature called “{name}”", "Name columns of X that are not sensitive."
+            text, hint = f"There is no feature called “{name}”", "Name columns of X that are not sensitive."
         elif factors[name].kind == FIXED:
-            what, hint = f"The relativities of “{name}” are fixed", f"{leave}, or out of fixed."
+            text, hint = f"The relativities of “{name}” are fixed", f"{leave}, or out of fixed."
         elif name in paired:
-            what = f"“{name}” is in an interaction, whose relativities could violate the constraint"
+            text = f"“{name}” is in an interaction, whose relativities could violate the constraint"
             hint = f"{leave}, or out of interactions."
         elif is_curve(factors[name]):
-            what, hint = f"“{name}” has no valid direction", "Give +1 if it may only rise, −1 if only fall."
+            text, hint = f"“{name}” has no valid direction", "Give +1 if it may only rise, −1 if only fall."
             fits = not isinstance(direction, (bool, Sequence)) and direction in (1, -1)
-            checks.require(fits, "monotone", what, hint)
+            checks.require(fits, "monotone", text, hint)
             continue
         else:
-            what, hint = _order_problem(factors[name], direction)
-            checks.require(not what, "monotone", what, hint)
+            text, hint = _order_problem(factors[name], direction)
+            checks.require(not text, "monotone", text, hint)
             continue
-        checks.require(False, "monotone", what, hint)
+        checks.require(False, "monotone", text, hint)
     checks.finish()
 
 
-def _order_problem(factor: Factor, given: object) -> tuple[str, str]:
+def _order_problem(factor: Factor, directions: object) -> tuple[str, str]:
     """Return the problem with the order of a category's levels ("" if there is none), and the remedy."""
     name = factor.column
     hint = f"List its levels, starting with the lowest relativity: {few(factor.cells)}."
-    if isinstance(given, str) or not isinstance(given, Sequence):
+    if isinstance(directions, str) or not isinstance(directions, Sequence):
         return f"“{name}” is a category, whose levels have no order", hint
-    levels = [level_text(level) for level in given]
+    levels = [level_text(level) for level in directions]
     if len(set(levels)) < len(levels):
         return f"A level of “{name}” appears twice", "Keep one; 3, 3.0 and “3” are the same level."
     absent = [level for level in factor.cells if level not in levels]

@@ -1,13 +1,13 @@
-"""Objective functions of K fair tariffs for one table, computed together, and their optimiser.
+"""Objective functions of K fair tariffs for one table, and an optimiser that minimises them together.
 
 The default penalty measures, in units of premium, how much average premiums depend on s. A correlation would
-ignore the size of this dependence. If the signal in the claims is weak, a penalty on a correlation favours
-premiums that vary greatly in a few rows and hardly vary in the other rows. These premiums have a low
-correlation with s, but predict worse than one flat premium. The default penalty is 0 for a flat premium. As λ
-grows, this penalty first reduces differences between averages, then other dependence on s, and finally the
-remaining variance of the premium; `python -m benchmarks.tariff_rivals` compares the resulting tariffs with
-tariffs of simpler methods. The optimiser is L-BFGS, which minimises K smooth functions of the same size at
-once, with a separate step length for each function.
+ignore how large the differences between premiums are. If the signal in the claims is weak, a penalty on a
+correlation favours premiums that differ greatly in a few rows and hardly differ in all others. These premiums
+have a low correlation with s, but predict worse than one premium for all customers. The default penalty is 0
+if all premiums are equal. As λ grows, this penalty first reduces differences between averages, then other
+dependence on s, and finally the remaining variance of the premium. `python -m benchmarks.tariff_rivals`
+compares the resulting tariffs with tariffs of simpler methods. The optimiser, L-BFGS, minimises K smooth
+functions with the same number of variables at once, each with its own step length.
 
 >>> goal = np.array([[1.0, 2.0], [3.0, -1.0]])
 >>> def parabolas(x, which):
@@ -41,23 +41,22 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-#: Number of previous steps, and of the resulting changes of the gradient, that L-BFGS stores.
+#: L-BFGS stores this number of previous steps, and the changes of the gradient that they caused.
 _MEMORY = 10
-#: Minimum decrease of the objective by a step, divided by the predicted decrease (Armijo's condition).
+#: Minimum decrease of the objective in a step, as a share of the predicted decrease (Armijo's condition).
 _MIN_DECREASE = 1e-4
-#: Maximum slope at the end of a step, divided by the slope at the start of the step (Wolfe's condition).
+#: Maximum slope at the end of a step, as a share of the slope at its start (Wolfe's condition).
 _MAX_SLOPE_LEFT = 0.9
-#: Maximum number of lengths to try per step. If none of them decreases the objective enough, the problem has
+#: Maximum number of step lengths to try. If none of them decreases the objective enough, the problem has
 #: converged up to rounding.
 _TRIALS = 20
-#: Maximum λ for the computation of starting points; with a larger λ, the starting point would be a nearly
-#: flat premium, which is unsuitable.
+#: A starting point is computed with at most this λ. A larger λ would give an almost constant premium, which
+#: is a poor starting point.
 _MAX_START_LAM = 3.0
 #: Maximum number of rounds of the active-set method for monotone factors.
 _ROUNDS = 20
 
-#: Objective function: from points x (M, P) and the numbers of M problems, it computes values (M,) and
-#: gradients (M, P).
+#: Function that computes values (M,) and gradients (M, P) from points x (M, P) and the numbers of M problems.
 Objective = Callable[[Array, NDArray[np.int64]], tuple[Array, Array]]
 
 
@@ -65,8 +64,8 @@ class TariffStack:
     """Objective L + (α ‖β‖² + penalties on curves) / c + λ Ψ of K tariffs, in rescaled coordinates.
 
     The coordinates are z = Rβ, where RᵀR is the expected Hessian of the objective without Ψ, at the GLM. In
-    these coordinates, the level sets of the objective near the GLM are almost spheres, so the optimiser needs
-    few steps even for tables with distant breakpoints or rare levels.
+    these coordinates, the level sets of the objective near the GLM are almost spheres. The optimiser
+    therefore needs few steps, even for tables with distant breakpoints or rare levels.
 
     Parameters
     ----------
@@ -82,8 +81,8 @@ class TariffStack:
         Coefficients of the GLM, (P + 1,).
     options
         Options of the fit. If residuals are penalised and the tariff is balanced, the objective uses balanced
-        premiums, because with a log link, balancing multiplies the premiums by a factor and thereby changes
-        the dependence of residuals on s.
+        premiums. With a log link, balancing multiplies premiums by a factor, which changes the dependence of
+        residuals on s.
     offset
         Logarithm of each row's product of fixed relativities, (n,), or None if no relativity is fixed.
     shape
@@ -92,8 +91,8 @@ class TariffStack:
         Seed of the sample of rows on which Ψ is computed.
     number
         Floating-point type of arrays with one entry per row; coordinates and sums over rows are float64. None
-        means float32 if Ψ is computed on a sample of the rows, because memory access then takes most of the
-        time and float32 is precise enough for a sample.
+        means float32 if Ψ is computed on a sample of the rows, and float64 otherwise. With a sample, memory
+        access takes most of the time, and float32 is precise enough.
     """
 
     def __init__(
@@ -114,25 +113,28 @@ class TariffStack:
         n = len(y)
         rows = np.arange(n)
         if n > options.penalty_rows:
-            drawn = rng_of(Stream.PENALTY_ROWS, random_state).choice(n, options.penalty_rows, replace=False)
-            rows = np.sort(drawn)
+            sampled_rows = rng_of(Stream.PENALTY_ROWS, random_state).choice(
+                n, options.penalty_rows, replace=False
+            )
+            rows = np.sort(sampled_rows)
         self.number = number or (np.float64 if n == len(rows) else np.float32)
         self.loss, self.objective, self.lams = options.loss, OBJECTIVES[options.objective], lams
         share = weight / weight.sum()
         mean = share @ y
-        # Balancing matters only for residuals and a log link, because only residuals change their dependence
-        # on s if premiums are multiplied by a factor.
+        # Premiums are balanced only for residuals with a log link. In other cases, balancing does not change
+        # the dependence of the assessed variable on s.
         is_balanced = options.balance and self.objective.uses_target and self.loss.has_log_link
         self.mean = float(mean) if is_balanced else None
         constant = np.full_like(y, math.log(mean) if self.loss.has_log_link else mean)
         self.unit = float(share @ self.loss.unit_deviance(constant, y))
-        # This objective is twice that of scikit-learn, which is half the mean deviance plus half of α ‖β‖².
+        # This objective is twice scikit-learn's objective, which is half the mean deviance plus half of α
+        # ‖β‖².
         self.shape = (shape or Shape.ridge(len(start) - 1, options.alpha)).times(1.0, self.unit)
-        fixed = np.zeros_like(y) if offset is None else offset
-        eta = x @ start + fixed
+        offsets = np.zeros_like(y) if offset is None else offset
+        eta = x @ start + offsets
         self._root = self._curvature(eta, x, share)
-        # Each coordinate is contiguous in memory, which makes products with the coordinates of a few models
-        # fast.
+        # Each coordinate is contiguous in memory, which speeds up products with the coordinates of a few
+        # models.
         if self.number is np.float64:
             self.z = np.ascontiguousarray(solve_triangular(self._root.T, x.T, lower=True))
         else:
@@ -141,7 +143,7 @@ class TariffStack:
         self.start = np.repeat((self._root @ start)[None], len(lams), axis=0)
         #: Matrix (m, P + 1) that maps coordinates to the steps of monotone factors.
         self.rises = solve_triangular(self._root.T, self.shape.rises.T, lower=True).T
-        self.y, self.share, self.fixed = (array.astype(self.number) for array in (y, share, fixed))
+        self.y, self.share, self.fixed = (array.astype(self.number) for array in (y, share, offsets))
         self.penalty_y, self.penalty_fixed = self.y[rows], self.fixed[rows]
         self.penalty_z = np.ascontiguousarray(self.z[:, rows])
         self.penalty: AveragesPenalty | NetworkPenalty
@@ -150,7 +152,7 @@ class TariffStack:
                 s, weight, rows, self.number,
                 premium=self.loss.prediction(eta[rows]),
                 ends_flat=not self.objective.uses_target,
-                fixed=None if offset is None else np.exp(offset[rows]),
+                fixed_scale=None if offset is None else np.exp(offset[rows]),
             )  # fmt: skip
         else:
             from fairdash.tariff.network_penalty import NetworkPenalty
@@ -159,7 +161,7 @@ class TariffStack:
 
     @property
     def has_many_rows(self) -> bool:
-        """Return whether Ψ uses less than half of the rows, so that :meth:`quadratic_start` saves time."""
+        """Return True if Ψ uses less than half of the rows, so that :meth:`quadratic_start` saves time."""
         return self.z.shape[1] > 2 * self.penalty_z.shape[1]
 
     def _curvature(self, eta: Array, x: Array, share: Array) -> Array:
@@ -167,7 +169,7 @@ class TariffStack:
         mu = self.loss.prediction(eta)
         fisher = 2 * share * (mu ** (2 - self.loss.power) if self.loss.has_log_link else 1.0)
         square = gram(x, fisher / self.unit) + 2 * self.shape.quadratic
-        # If columns are collinear, the Hessian is singular, so a small ridge is added.
+        # A small ridge is added, because the Hessian is singular if columns are collinear.
         square[np.diag_indices_from(square)] += 1e-6 * square.diagonal().mean()
         return np.asarray(np.linalg.cholesky(square).T, dtype=np.float64)
 
@@ -179,16 +181,17 @@ class TariffStack:
     def value_and_slope(self, z: Array, which: NDArray[np.int64]) -> tuple[Array, Array]:
         """Return objectives (M,) and gradients (M, P + 1) of the tariffs with numbers `which` (M,), at z.
 
-        Values that are not finite cause no warning, because the optimiser then tries a shorter step.
+        A value that is not finite causes no warning, because the optimiser then tries a shorter step.
         """
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             return self._value_and_slope(z, which)
 
     def quadratic_start(self, z: Array, which: NDArray[np.int64]) -> tuple[Array, Array]:
-        """Return value and gradient of a quadratic approximation of the GLM's objective plus λ Ψ.
+        """Return value and gradient of λ Ψ plus a quadratic approximation of the GLM's objective.
 
-        The approximation is |z − z of the GLM|² / 2, which accounts for all rows, but only the rows of Ψ are
-        needed to compute value and gradient. The minimum is the starting point for the optimiser.
+        The approximation is ‖z − z₀‖² / 2, where z₀ belongs to the GLM. This approximation accounts for all
+        rows, but value and gradient are computed from the rows of Ψ only. The minimum is the starting point
+        for the optimiser.
         """
         difference = z - self.start[which]
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -205,15 +208,15 @@ class TariffStack:
         return lam * psi.astype(np.float64), slope * premium if self.loss.has_log_link else slope
 
     def _value_and_slope(self, z: Array, which: NDArray[np.int64]) -> tuple[Array, Array]:
-        at, correction = z.astype(self.number), np.zeros((len(z), 1), dtype=self.number)
+        eta, correction = z.astype(self.number), np.zeros((len(z), 1), dtype=self.number)
         if self.mean is not None:
-            # Adding the correction to η balances the premiums. The gradient of the correction is minus the
+            # The correction is added to η, so that the premiums are balanced. Its gradient is minus the
             # average of each coordinate, weighted by premiums.
-            logs = at @ self.z + self.fixed + np.log(self.share)
+            logs = eta @ self.z + self.fixed + np.log(self.share)
             premium_shares = softmax(logs, axis=1)
             correction = self.number(math.log(self.mean)) - logsumexp(logs, axis=1, keepdims=True)
-        error, slope, total = self._deviance(at, correction)
-        penalty_eta = at @ self.penalty_z + self.penalty_fixed + correction
+        error, slope, total = self._deviance(eta, correction)
+        penalty_eta = eta @ self.penalty_z + self.penalty_fixed + correction
         psi, gradient_of_psi = self._penalty_at(penalty_eta, self.lams[which])
         slope += gradient_of_psi @ self.penalty_z.T
         if self.mean is not None:
@@ -251,8 +254,8 @@ def minimise(
 ) -> tuple[Array, NDArray[np.int64], NDArray[np.bool_]]:
     """Minimise K functions from `start` (K, P) with L-BFGS.
 
-    A problem stops when its last five steps together have decreased its function by less than `tol`, which is
-    a number, or an array with one tolerance per problem, (K,).
+    A problem stops when its last five steps together have decreased its function by less than `tol`: one
+    number, or one tolerance per problem, (K,).
 
     Converged problems are not evaluated again. Up to rounding, the result of a problem does not depend on the
     other problems.
@@ -266,8 +269,8 @@ def minimise(
     Returns
     -------
     x, n_iter, converged
-        Final points, (K, P); numbers of steps, (K,); and whether each problem has converged, (K,), which is
-        False if the function is not finite at the start.
+        Final points, (K, P); numbers of steps, (K,); and True for each problem that has converged, (K,). If a
+        function is not finite at the start, its problem has not converged.
 
     Notes
     -----
@@ -284,8 +287,7 @@ def minimise(
     steps: list[Array] = []
     changes: list[Array] = []
     values = [value]
-    # Problems without stored steps follow the gradient, whose length says nothing about a suitable step
-    # length.
+    # Without stored steps, L-BFGS uses the gradient, whose length is unrelated to a suitable step length.
     has_no_memory = np.ones_like(stopped)
     for step in range(max_iter):
         open_ = np.flatnonzero(~stopped)
@@ -300,7 +302,7 @@ def minimise(
         n_iter += moved
         values.append(value)
         stopped |= ~moved & has_no_memory
-        # After a jump of the gradient, stored steps may give a wrong direction, so L-BFGS starts again
+        # If the gradient has jumped, the direction from stored steps may be wrong, so L-BFGS starts again
         # without them.
         has_no_memory = ~moved
         for remembered in (*steps, *changes):
@@ -319,14 +321,14 @@ def minimise_monotone(
     tol: float | Array,
     on_step: Callable[[float], None] | None = None,
 ) -> tuple[Array, NDArray[np.int64], NDArray[np.bool_]]:
-    """Minimise the objective of `stack` under the constraint that steps of monotone factors are at least 0.
+    """Minimise the objective of `stack`, with steps of monotone factors constrained to be at least 0.
 
     The steps are those of :class:`fairdash.tariff.shape.Shape`. The method is an active-set method (Nocedal
-    and Wright 2006, Section 16.5). In each round, some steps are fixed at 0, and the smaller problem without
-    constraints is minimised as in :func:`minimise`. Then, steps below 0 are also fixed at 0, and fixed steps
-    whose increase would lower the objective are released; the second half of the rounds releases no steps.
-    The rounds end when nothing changes. Each round starts from the nearest point at which all fixed steps are
-    0.
+    and Wright 2006, Section 16.5). In each round, some steps are fixed at 0, and :func:`minimise` solves the
+    remaining unconstrained problem, which is smaller. Then, steps below 0 are also fixed at 0, and a fixed
+    step is released if increasing it would lower the objective. The second half of the rounds releases no
+    steps. The rounds end when the set of fixed steps no longer changes. Each round starts from the nearest
+    point at which all fixed steps are 0.
     """
     x, rises = stack.start.copy(), stack.rises
     active = x @ rises.T < MIN_STEP
@@ -336,7 +338,7 @@ def minimise_monotone(
         bases = [np.linalg.qr(rises[active[k]].T)[0] for k in open_]
 
         def project(z: Array, which: NDArray[np.int64], bases: list[Array] = bases) -> Array:
-            return np.stack([each - bases[k] @ (each @ bases[k]) for each, k in zip(z, which, strict=True)])
+            return np.stack([row - bases[k] @ (row @ bases[k]) for row, k in zip(z, which, strict=True)])
 
         def objective(
             z: Array, which: NDArray[np.int64], own: NDArray[np.int64] = open_, project: Any = project
@@ -344,19 +346,21 @@ def minimise_monotone(
             value, slope = stack.value_and_slope(z, own[which])
             return value, project(slope, which)
 
-        begin = project(x[open_], np.arange(len(open_)))
+        start_values = project(x[open_], np.arange(len(open_)))
         tol_of = np.broadcast_to(tol, len(x))[open_]
         report = None if round_ else on_step
-        x[open_], steps, done = minimise(objective, begin, max_iter=max_iter, tol=tol_of, on_step=report)
+        x[open_], steps, is_converged = minimise(
+            objective, start_values, max_iter=max_iter, tol=tol_of, on_step=report
+        )
         n_iter[open_] += steps
-        converged[open_] = done
+        converged[open_] = is_converged
         slope = stack.value_and_slope(x[open_], open_)[1]
-        before = active.copy()
-        for each, k in zip(slope, open_, strict=True):
+        active_before = active.copy()
+        for row, k in zip(slope, open_, strict=True):
             if round_ < _ROUNDS // 2:
-                active[k, active[k]] = np.linalg.lstsq(rises[active[k]].T, each)[0] > 0
+                active[k, active[k]] = np.linalg.lstsq(rises[active[k]].T, row)[0] > 0
             active[k] |= rises @ x[k] < -MIN_STEP
-        open_ = open_[(active != before)[open_].any(axis=1)]
+        open_ = open_[(active != active_before)[open_].any(axis=1)]
         if not len(open_):
             break
     return x, n_iter, converged
@@ -365,23 +369,23 @@ def minimise_monotone(
 def _direction(slope: Array, steps: list[Array], changes: list[Array]) -> Array:
     """Return the directions of the next steps, (K, P): minus approximate inverse Hessian times gradient."""
     q = slope.copy()
-    known = []
+    directions = []
     for s, y in zip(reversed(steps), reversed(changes), strict=True):
         curvature = (s * y).sum(axis=1)
         sound = curvature > 1e-10 * np.linalg.norm(s, axis=1) * np.linalg.norm(y, axis=1)
         rho = np.where(sound, 1 / np.where(sound, curvature, 1.0), 0.0)
         a = rho * (s * q).sum(axis=1)
         q = q - a[:, None] * y
-        known.append((s, y, rho, a))
+        directions.append((s, y, rho, a))
     scale = np.ones_like(slope[:, 0])
-    fixed = np.zeros_like(scale, dtype=bool)
-    for _, y, rho, _ in known:
-        newest = (rho > 0) & ~fixed
+    is_fixed = np.zeros_like(scale, dtype=bool)
+    for _, y, rho, _ in directions:
+        newest = (rho > 0) & ~is_fixed
         size = (y * y).sum(axis=1)
         scale = np.where(newest, 1 / (np.where(newest, rho, 1.0) * np.maximum(size, 1e-300)), scale)
-        fixed |= newest
+        is_fixed |= newest
     q = scale[:, None] * q
-    for s, y, rho, a in reversed(known):
+    for s, y, rho, a in reversed(directions):
         b = rho * (y * q).sum(axis=1)
         q = q + (a - b)[:, None] * s
     return -q
@@ -396,14 +400,14 @@ def _search(
     length: Array,
     open_: NDArray[np.int64],
 ) -> tuple[Array, Array, Array, NDArray[np.bool_]]:
-    """Find a step length for each unsolved problem; return new x, values, gradients and which problems moved.
+    """Find a step length for each unsolved problem; return x, values, gradients, and True for moved problems.
 
-    A step that decreases the function too little is shortened; a step at whose end the function still falls
-    steeply is lengthened. After the maximum number of trials, the last step with a sufficient decrease is
-    used (Lewis and Overton 2013, Algorithm 2.6).
+    A step is shortened if it decreases the function too little, and lengthened if the function still falls
+    steeply at its end. After the maximum number of trials, the last step with a sufficient decrease is used
+    (Lewis and Overton 2013, Algorithm 2.6).
     """
     new_x, new_value, new_slope = x.copy(), value.copy(), slope.copy()
-    moved = np.zeros_like(value, dtype=bool)
+    is_flipped = np.zeros_like(value, dtype=bool)
     low, high = np.zeros_like(value), np.full_like(value, np.inf)
     downhill = (direction * slope).sum(axis=1)
     searching = open_
@@ -414,14 +418,14 @@ def _search(
         flat = (slope_there * direction[searching]).sum(axis=1) >= _MAX_SLOPE_LEFT * downhill[searching]
         good = searching[enough]
         new_x[good], new_value[good], new_slope[good] = x_new[enough], new[enough], slope_there[enough]
-        moved[good] = True
+        is_flipped[good] = True
         low[good] = length[good]
-        short = searching[~enough]
-        high[short] = length[short]
+        too_short = searching[~enough]
+        high[too_short] = length[too_short]
         searching = searching[~(enough & flat)]
         if not len(searching):
             break
         length[searching] = np.where(
             np.isinf(high[searching]), 2 * length[searching], (low[searching] + high[searching]) / 2
         )
-    return new_x, new_value, new_slope, moved
+    return new_x, new_value, new_slope, is_flipped

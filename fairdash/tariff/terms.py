@@ -1,10 +1,10 @@
 """Terms of a tariff (levels, bands, curves and interactions), and credibility of values with few claims.
 
-Few claims contain little information: for example, a level with 124 policies and no claim would get a
-relativity near 0. A level with few claims therefore gets K additional claims at the frequency of the base. If
-the model expects E claims at the level, the observed claims then have the weight E / (E + K). On the scale of
-η, the additional claims correspond to a normal prior with variance 1 / K, that is, to a penalty of weight K /
-N on the squared coefficient if N is the number of all claims.
+Few claims contain little information. For example, a level with 124 policies and no claim would get a
+relativity near 0. A level with few claims therefore gets K additional artificial claims at the claim
+frequency of the base. If the model expects E claims at the level, the observed claims then have the weight E
+/ (E + K). On the scale of η, the additional claims correspond to a normal prior with variance 1 / K. This
+prior is a penalty of weight K / N on the squared coefficient, where N is the number of all claims.
 
 >>> from fairdash.tariff.terms import LEVEL
 >>> level = Factor(column="zone", kind=LEVEL, cells=("A", "B"), base=0, shares=(0.9, 0.1))
@@ -13,8 +13,8 @@ N on the squared coefficient if N is the number of all claims.
 >>> claims[0].tolist(), extra_ridge([level], claims, 9.0, total=90).tolist()
 ([90.0, 0.0], [0.1])
 
-Terms convert a table to a design matrix. The levels of categories are text, as in tables of relativities and
-exported files. A term has *values*: one per breakpoint, band or level, and one for missing cells if the
+Terms convert a table to a design matrix. The levels of categories are strings, as in tables of relativities
+and exported files. A term has *values*: one per breakpoint, band or level, and one for missing cells if the
 column has missing cells. A term has fewer *coefficients* than values, because the value of the base is 0 and
 has no coefficient.
 
@@ -45,24 +45,24 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-#: Number of claims from which a level has full credibility: its mean is within 30 % of the true mean in 90 %
-#: of samples (limited-fluctuation credibility).
+#: Number of claims for full credibility of a level: in 90 % of samples, its mean is then within 30 % of the
+#: true mean (limited-fluctuation credibility).
 MIN_CLAIMS = 30
-#: Default of K, which corresponds to a prior standard deviation of 1 / √10, about a third, of a level's
-#: relativity.
+#: Default of K. It corresponds to a prior standard deviation of 1 / √10, about a third, of the relativity of
+#: a level.
 CLAIMS_OF_BASE = 10.0
 
 
 def claims_of(terms: Sequence[Term], table: pd.DataFrame, y: Array) -> tuple[Array, ...]:
-    """Return the number of rows with a claim (y ≠ 0) at each value of each term; NaN at breakpoints.
+    """Return the number of rows with a claim (y ≠ 0) for each value of each term; NaN for breakpoints.
 
     A row between two breakpoints counts for both of them.
     """
     counts = []
     for term in terms:
-        places = term.places(table)
-        known = (places >= 0) & (y != 0)
-        counts.append(np.bincount(places[known], minlength=len(term.shares)).astype(float))
+        codes = term.places(table)
+        with_claims = (codes >= 0) & (y != 0)
+        counts.append(np.bincount(codes[with_claims], minlength=len(term.shares)).astype(float))
         if isinstance(term, Factor) and term.kind == BREAKPOINT:
             counts[-1][: term.n_places] = np.nan
     return tuple(counts)
@@ -86,39 +86,39 @@ def extra_ridge(terms: Sequence[Term], claims: Sequence[Array], added_claims: fl
     parts = [np.zeros(0)]
     for term, observed in zip(terms, claims, strict=True):
         has_few = np.minimum(observed, total * np.array(term.shares)) < MIN_CLAIMS
-        # Values with few claims are never breakpoints, so each of these values is exactly one coefficient.
+        # Breakpoints never have few claims, so each value with few claims is exactly one coefficient.
         parts.append(term.values(np.eye(term.width)) @ has_few * added_claims / max(total, 1))
     return np.concatenate(parts)
 
 
-#: Kinds of rows of a table of relativities. The second to fifth kinds are also kinds of a :class:`Factor`.
+#: Kinds of rows in a table of relativities. The second to fifth are also kinds of a :class:`Factor`.
 KINDS = ("base", "level", "fixed", "band", "breakpoint", "missing", "interaction")
 BASE, LEVEL, FIXED, BAND, BREAKPOINT, MISSING, INTERACTION = KINDS
 
 
 def level_text(cell: Any) -> str:
-    """Return a level as text, such that 3, 3.0 and "3" give the same level."""
+    """Return a level as a string; 3, 3.0 and "3" give the same string."""
     if isinstance(cell, (float, np.floating)) and float(cell).is_integer():
         return str(int(cell))
     return str(cell)
 
 
 def positions(column: pd.Series, levels: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return each cell's position among `levels`, or −1, (n,), and whether each cell is missing, (n,)."""
+    """Return each cell's position among `levels`, or −1, (n,), and True for each missing cell, (n,)."""
     codes, values = pd.factorize(column, use_na_sentinel=True)
-    known = {level: place for place, level in enumerate(levels)}
-    # A missing cell has the code −1, which selects the last entry of this array.
-    places = np.array([*(known.get(level_text(cell), -1) for cell in values), -1], dtype=np.int64)
-    return places[codes], codes < 0
+    code_by_level = {level: index for index, level in enumerate(levels)}
+    # A missing cell has the code −1, which is the index of the last entry of this array.
+    indices = np.array([*(code_by_level.get(level_text(cell), -1) for cell in values), -1], dtype=np.int64)
+    return indices[codes], codes < 0
 
 
 def levels_of(column: pd.Series) -> tuple[str, ...]:
     """Return the levels of a column in the order of its categories or, without categories, ascending."""
-    known = column.dropna()
+    present = column.dropna()
     if isinstance(column.dtype, pd.CategoricalDtype):
-        ordered = known.cat.remove_unused_categories().cat.categories
+        ordered = present.cat.remove_unused_categories().cat.categories
     else:
-        ordered = pd.Index(known.unique()).sort_values()
+        ordered = pd.Index(present.unique()).sort_values()
     return tuple(dict.fromkeys(level_text(cell) for cell in ordered))
 
 
@@ -127,11 +127,13 @@ def numbers_of(column: pd.Series) -> Array:
     return column.to_numpy(dtype=float, na_value=np.nan)
 
 
-def between(cells: Array, points: Sequence[float]) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
+def interpolate_between(
+    cells: Array, points: Sequence[float]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
     """Return the breakpoints below and above each cell, and its relative position between them, in [0, 1]."""
-    place = np.interp(cells, points, np.arange(len(points)))
-    below = np.minimum(place.astype(np.int64), max(len(points) - 2, 0))
-    return below, np.minimum(below + 1, len(points) - 1), place - below
+    position = np.interp(cells, points, np.arange(len(points)))
+    below = np.minimum(position.astype(np.int64), max(len(points) - 2, 0))
+    return below, np.minimum(below + 1, len(points) - 1), position - below
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,10 +160,10 @@ class Factor:
         Share of the training rows' weight at each value; the value of missing cells is last, and the sum is
         1. The weight of a row between two breakpoints is split between both; the nearer breakpoint gets more.
     has_missing
-        Whether missing cells have a separate value.
+        True if missing cells have a separate value.
     relativities
         Relativities above 0 of a fixed factor: one per level, followed by the relativity of missing cells if
-        it is given. None of them needs to be 1, because they are not divided by the relativity of a base.
+        it is given. None of them needs to be 1: they are not divided by the relativity of a base.
     """
 
     column: str
@@ -184,7 +186,7 @@ class Factor:
 
     @property
     def of_levels(self) -> bool:
-        """Return whether the factor has levels, that is, uses a category instead of a number."""
+        """Return True if the factor has levels, that is, if its column is a category instead of a number."""
         return self.kind in (LEVEL, FIXED)
 
     @property
@@ -196,15 +198,15 @@ class Factor:
         """Return the position of each row's value or lower breakpoint, (n,), or −1 if a row has no value."""
         column = table[self.column]
         if self.of_levels:
-            places, missing = positions(column, self.cells)
+            codes, missing = positions(column, self.cells)
         else:
             cells = numbers_of(column)
             missing = np.isnan(cells)
             if self.kind == BAND:
-                places = np.searchsorted(np.array(self.cells), cells, side="right").astype(np.int64)
+                codes = np.searchsorted(np.array(self.cells), cells, side="right").astype(np.int64)
             else:
-                places = between(np.where(missing, self.cells[0], cells), self.cells)[0]
-        return np.where(missing, self.n_places if self.has_missing else -1, places)
+                codes = interpolate_between(np.where(missing, self.cells[0], cells), self.cells)[0]
+        return np.where(missing, self.n_places if self.has_missing else -1, codes)
 
     def matrix(self, table: pd.DataFrame) -> Array:
         """Return the design matrix, (n, width), in which a cell without a value is treated as the base."""
@@ -215,8 +217,8 @@ class Factor:
             return (self.places(table)[:, None] == others).astype(float)
         cells = numbers_of(table[self.column])
         missing, points = np.isnan(cells), np.array(self.cells)
-        # Missing cells are placed at the first breakpoint if they have a separate value, otherwise at the
-        # base.
+        # A missing cell is placed at the first breakpoint if missing cells have a value of their own,
+        # otherwise at the base.
         cells = np.where(missing, points[0 if self.has_missing else self.base], cells)
         steps = np.clip((cells[:, None] - points[:-1]) / np.diff(points), 0.0, 1.0)
         return np.column_stack([steps, missing]) if self.has_missing else steps
@@ -233,17 +235,17 @@ class Factor:
 
     def at(self, table: pd.DataFrame, values: Array) -> Array:
         """Return the contribution of each row to η, (K, n), from values (K, n_values); 0 without a value."""
-        places = self.places(table)
-        values_there = np.insert(values, len(self.shares), 0.0, axis=1)[:, places]
+        codes = self.places(table)
+        values_there = np.insert(values, len(self.shares), 0.0, axis=1)[:, codes]
         if self.kind != BREAKPOINT:
             return values_there
         cells = numbers_of(table[self.column])
         missing = np.isnan(cells)
-        _, above, part = between(np.where(missing, self.cells[0], cells), self.cells)
+        _, above, part = interpolate_between(np.where(missing, self.cells[0], cells), self.cells)
         return np.where(missing, values_there, values_there * (1 - part) + values[:, above] * part)
 
     def unknown(self, table: pd.DataFrame) -> NDArray[np.bool_]:
-        """Return whether each row of `table` has no value, (n,)."""
+        """Return True for each row of `table` without a value, (n,)."""
         return self.places(table) < 0
 
 
@@ -274,8 +276,8 @@ class Interaction:
     def used(self) -> NDArray[np.int64]:
         """Indices of the pairs that have a coefficient."""
         first, second = np.divmod(np.arange(len(self.shares)), self.second.n_places)
-        free = (first != self.first.base) & (second != self.second.base) & (np.array(self.shares) > 0)
-        return np.flatnonzero(free)
+        is_free = (first != self.first.base) & (second != self.second.base) & (np.array(self.shares) > 0)
+        return np.flatnonzero(is_free)
 
     @property
     def width(self) -> int:
@@ -285,8 +287,8 @@ class Interaction:
     def places(self, table: pd.DataFrame) -> NDArray[np.int64]:
         """Return the position of each row's pair, (n,), or −1 for rows without a pair."""
         first, second = self.first.places(table), self.second.places(table)
-        known = (first >= 0) & (first < self.first.n_places) & (second >= 0) & (second < self.second.n_places)
-        return np.where(known, first * self.second.n_places + second, -1)
+        valid = (first >= 0) & (first < self.first.n_places) & (second >= 0) & (second < self.second.n_places)
+        return np.where(valid, first * self.second.n_places + second, -1)
 
     def matrix(self, table: pd.DataFrame) -> Array:
         """Return the design matrix, (n, width)."""
@@ -345,7 +347,7 @@ def base_and_values(
     intercept, coefficients
         Intercepts (K,) and coefficients (K, P).
     to_average
-        Whether each term's average over the training rows is 0; otherwise, the value of the term's base is 0.
+        True sets each term's average over the training rows to 0; False sets the value of its base to 0.
         Values of interactions and of fixed factors remain unchanged.
     """
     base, values = intercept.copy(), []
@@ -363,5 +365,5 @@ def blocks_of(terms: Sequence[Term]) -> list[slice]:
     return [slice(*edge) for edge in pairwise(accumulate((term.width for term in terms), initial=0))]
 
 
-def is_at_least(least: float, value: Any, kind: Any = Real) -> bool:
-    return isinstance(value, kind) and not isinstance(value, bool) and math.isfinite(value) and value >= least
+def is_at_least(limit: float, value: Any, kind: Any = Real) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool) and math.isfinite(value) and value >= limit

@@ -16,13 +16,14 @@ from fairdash.utils.trees import boosted_trees
 
 Array = NDArray[np.float64]
 
-#: Minimum number of rows for early stopping, which holds out some rows to select the number of trees.
+#: Minimum number of rows for early stopping. Early stopping holds out some rows to select the number of
+#: trees.
 _MIN_TO_STOP = 200
 
 
 @dataclass(frozen=True, eq=False)
 class MeanOfModels:
-    """Model that predicts the mean of several models' predictions."""
+    """Model whose prediction is the mean of several models' predictions."""
 
     models: tuple[Any, ...]
 

@@ -86,11 +86,11 @@ def train_baselines(
         `predictions` (K, n) contains the predictions of the same row of `members`, in the target's units.
     """
     members, predictions = [], []
-    of_split = partial(_of_split, dataset, loss=loss, random_state=random_state, leave_out=leave_out)
+    fit_split = partial(_of_split, dataset, loss=loss, random_state=random_state, leave_out=leave_out)
     run_step = within(run_step, "baselines")
     by_split = independent(
         run_step,
-        {str(j): partial(run_step, str(j), partial(of_split, split)) for j, split in enumerate(splits)},
+        {str(j): partial(run_step, str(j), partial(fit_split, split)) for j, split in enumerate(splits)},
     )
     for j, predicted in enumerate(by_split):
         # Stored results may list the baselines in a different order.
@@ -149,8 +149,8 @@ def linear_predictions(
         return loss.mean_deviance(rows.y[held_out], model.predict(x[held_out]), weight[held_out])
 
     fit(min(ALPHAS, key=held_out_loss), split.train)
-    fitted: NDArray[np.float64] = model.predict(x)
-    return fitted
+    predictions: NDArray[np.float64] = model.predict(x)
+    return predictions
 
 
 def _model(loss: Loss) -> Any:
@@ -187,8 +187,10 @@ def _trees(
     held_out, losses, best = inner.validation, list[float](), 0
     while len(losses) < MAX_TREES and len(losses) - best <= PATIENCE:
         grow(inner.train, min(len(losses) + TREES_PER_CHECK, MAX_TREES))
-        stages = islice(model.staged_predict(rows.x[held_out]), len(losses), None)
-        losses += [loss.mean_deviance(rows.y[held_out], stage, weight[held_out]) for stage in stages]
+        staged_predictions = islice(model.staged_predict(rows.x[held_out]), len(losses), None)
+        losses += [
+            loss.mean_deviance(rows.y[held_out], stage, weight[held_out]) for stage in staged_predictions
+        ]
         best = int(np.argmin(losses))
     predictions: NDArray[np.float64]
     if inner.train is split.train:

@@ -41,17 +41,17 @@ def cuda_graph(step: Step) -> Step:
     RuntimeError
         Raised if an operation cannot be recorded, such as one that returns a number to the host.
     """
-    graph, queued = torch.cuda.CUDAGraph(), deque[torch.cuda.Event]()
+    graph, events = torch.cuda.CUDAGraph(), deque[torch.cuda.Event]()
     # Other threads of the app may use the GPU during recording.
     with torch.cuda.graph(graph, stream=torch.cuda.current_stream(), capture_error_mode="thread_local"):
         step()
 
     def replay() -> None:
         graph.replay()
-        queued.append(torch.cuda.Event())
-        queued[-1].record()
-        if len(queued) > _MAX_QUEUED:
-            queued.popleft().synchronize()
+        events.append(torch.cuda.Event())
+        events[-1].record()
+        if len(events) > _MAX_QUEUED:
+            events.popleft().synchronize()
 
     return replay
 

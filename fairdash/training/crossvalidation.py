@@ -31,14 +31,15 @@ from fairdash.training.settings import OBJECTIVES, StackedModel, TrainingSetting
 from fairdash.training.splits import (
     Split,
     corrected_standard_error,
-    folds,
+    fold_rows,
     initial_seed,
     undefined_in_words,
     with_held_out,
 )
 from fairdash.training.stack_trainer import seconds_of
+from fairdash.utils.classes import attributes_of
 from fairdash.utils.registry import get_entry
-from fairdash.utils.rounding import SINGLE, settled, varies
+from fairdash.utils.rounding import SINGLE, restore_ties, varies
 from fairdash.utils.seeds import Stream, rng_of, seed_of
 
 #: Share of a fold's training rows that is held out for early stopping, which does not use the scored rows.
@@ -114,7 +115,7 @@ def cross_validate(
         Function as in :func:`fairdash.training.models.train_models`.
     """
     held_out, splits = _folds(dataset, candidates, n_folds=n_folds, random_state=random_state)
-    undefined = undefined_in_words(dataset.sensitive, held_out, of="held-out rows of {} folds")
+    undefined = undefined_in_words(dataset.sensitive, held_out, text="held-out rows of {} folds")
     if for_refit:
         candidates = [_with_steps_of_refit(model, splits, n_rows=dataset.n_rows) for model in candidates]
     seed = initial_seed(random_state, 0)
@@ -126,14 +127,14 @@ def cross_validate(
         itertools.product(range(len(candidates)), range(n_folds)),
         key=lambda cf: (stacks[candidates[cf[0]].method, candidates[cf[0]].settings.stack_key], cf[1], cf[0]),
     )
-    trained = train_models(
+    models = train_models(
         dataset,
         splits,
         [replace(candidates[c], split=f, seed=seed) for c, f in order],
         objective=objective,
         random_state=random_state,
         device=resolve_device(device, seconds=n_folds * seconds_of(candidates, dataset.n_rows)),
-        progress=None if progress is None else lambda at: progress(at.fraction),
+        progress=None if progress is None else lambda progress_event: progress(progress_event.fraction),
         run_step=run_step,
     )
     predictions = np.empty((len(candidates), dataset.n_rows))
@@ -141,8 +142,8 @@ def cross_validate(
     diverged = np.zeros(len(candidates), dtype=bool)
     for k, (c, f) in enumerate(order):
         rows = held_out[f]
-        predictions[c, rows] = trained.predictions[k, rows]
-        diverged[c] |= trained.members["diverged"].iloc[k] or not np.isfinite(predictions[c, rows]).all()
+        predictions[c, rows] = models.predictions[k, rows]
+        diverged[c] |= models.members["diverged"].iloc[k] or not np.isfinite(predictions[c, rows]).all()
     predictions[diverged] = np.nan
     y = dataset.target.to_numpy(dtype=float)
     weight = dataset.row_weight
@@ -151,15 +152,15 @@ def cross_validate(
             loss[c, f] = candidates[c].settings.loss_function.relative(
                 y, predictions[c], weight, rows=held_out[f], train=splits[f].train
             )
-    return OutOfFold(predictions, loss, diverged, held_out, trained.device, (*trained.notes, *undefined))
+    return OutOfFold(predictions, loss, diverged, held_out, models.device, (*models.notes, *undefined))
 
 
 def _with_steps_of_refit(candidate: StackedModel, splits: Sequence[Split], *, n_rows: int) -> StackedModel:
     """Return the candidate with more epochs: training on a fold then takes as many steps as on all rows."""
     # With early stopping, some rows are held out, so the model for all rows is trained on fewer rows.
     n_learned = n_rows if candidate.settings.patience is None else round(n_rows * (1 - STOPPING_SHARE))
-    fewest = min(len(split.train) for split in splits)
-    return replace(candidate, settings=candidate.settings.with_steps_of(n_learned, on=fewest))
+    min_rows = min(len(split.train) for split in splits)
+    return replace(candidate, settings=candidate.settings.with_steps_of(n_learned, on=min_rows))
 
 
 def rows_of(dataset: Dataset, rows: NDArray[np.int64] | None) -> Dataset:
@@ -188,8 +189,8 @@ class Dependence:
 
 def permutations_of(measure: str) -> int:
     """Return the number of permutations for the independence floor of a measure on all rows."""
-    quick = get_entry(REGISTRY, measure, option="measure").quick
-    return N_PERMUTATIONS if quick else N_PERMUTATIONS_IF_SLOW
+    is_quick = get_entry(REGISTRY, measure, option="measure").quick
+    return N_PERMUTATIONS if is_quick else N_PERMUTATIONS_IF_SLOW
 
 
 def dependence_of(
@@ -206,9 +207,9 @@ def dependence_of(
 ) -> Dependence:
     """Measure dependence in K models' predictions (K, n), with independence floors, on the rows `rows`.
 
-    The result is NaN for models with NaN predictions. The independence floors use `n_permutations`
-    permutations, or the number from :func:`permutations_of` if it is None. `run_step` stores the result as
-    ``"dependence/<name>"``.
+    The sensitive column with the largest excess counts; for several attributes, so do all columns together.
+    NaN predictions give NaN. The floors use `n_permutations` permutations, or the number from
+    :func:`permutations_of` if it is None. `run_step` stores the result as ``"dependence/<name>"``.
     """
 
     def measure_all() -> Found:
@@ -216,17 +217,19 @@ def dependence_of(
         is_defined = ~np.isnan(predictions[:, rows]).any(axis=1)
         y = dataset.target.to_numpy(dtype=float)[rows]
         # Networks compute in single precision, so predictions for equal features differ by rounding.
-        u = settled(audit(predictions[is_defined][:, rows], y), eps=SINGLE, unit=float(y.std()))
+        u = restore_ties(audit(predictions[is_defined][:, rows], y), eps=SINGLE, unit=float(y.std()))
         count = permutations_of(measure) if n_permutations is None else n_permutations
         results = np.full((3, len(predictions)), np.nan)
         if not is_defined.any():
             return dict(zip(("value", "floor", "floor_q95"), results, strict=True))
         columns, groups = [], None if dataset.groups is None else dataset.groups[rows]
-        for column in dataset.sensitive.columns:
-            s = dataset.sensitive[column].to_numpy(dtype=float)[rows]
-            if not varies(s):
-                continue
-            v = np.broadcast_to(s, u.shape)
+        s = dataset.sensitive.to_numpy(dtype=float)[rows]
+        views = [s[:, k] for k in np.flatnonzero(varies(s.T))]
+        if len(attributes_of(dataset.sensitive)) > 1 and REGISTRY[measure].multivariate and views:
+            # A combination of attributes may be linked with predictions that depend on none of them alone.
+            views.append(np.column_stack(views))
+        for view in views:
+            v = np.broadcast_to(view, (*u.shape, *view.shape[1:]))
             options: dict[str, Any] = {"groups": groups, "random_state": random_state}
             value = np.abs(measure_many(measure, u, v, **options))
             floor = independence_floor(measure, u, v, n_permutations=count, **options)
@@ -277,7 +280,7 @@ def dependence_out_of_fold(
     )
     pooled = measured(np.arange(dataset.n_rows), name="together")
     diluted = np.zeros(len(out_of_fold.predictions), dtype=bool)
-    if not all(_is_enough(dataset, rows) for rows in out_of_fold.held_out):
+    if not all(_are_enough_rows(dataset, rows) for rows in out_of_fold.held_out):
         return pooled, diluted
     # All folds together use as many permutations as one independence floor on all rows.
     count = math.ceil(permutations_of(measure) / len(out_of_fold.held_out))
@@ -291,7 +294,7 @@ def dependence_out_of_fold(
     return replace(pooled, value=value), diluted
 
 
-def _is_enough(dataset: Dataset, rows: NDArray[np.int64]) -> bool:
+def _are_enough_rows(dataset: Dataset, rows: NDArray[np.int64]) -> bool:
     if dataset.group is not None and dataset.group.iloc[rows].nunique() < MIN_GROUPS:
         return False
     return len(rows) >= MIN_FOLD_ROWS
@@ -325,7 +328,7 @@ def _folds(
             f"Choose fewer folds, or give more than {n_rows} rows.",
             column="n_folds",
         )
-    parts = folds(np.arange(n_rows), n_folds=n_folds, random_state=random_state, groups=dataset.groups)
+    parts = fold_rows(np.arange(n_rows), n_folds=n_folds, random_state=random_state, groups=dataset.groups)
     held_out = tuple(part.validation for part in parts)
     if all(candidate.settings.patience is None for candidate in candidates):
         return held_out, parts
@@ -336,7 +339,7 @@ def _folds(
             order = rng_of(Stream.FOLD_STOPPING_ROWS, random_state, f).permutation(part.train)
             stopping_rows, train = np.split(order, [round(STOPPING_SHARE * len(order))])
         else:
-            inner = folds(
+            inner = fold_rows(
                 part.train,
                 n_folds=round(1 / STOPPING_SHARE),
                 random_state=seed_of(Stream.FOLD_STOPPING_ROWS, random_state, f),

@@ -127,12 +127,12 @@ def other_defaults(plan: Mapping[str, Any], then: Mapping[str, Any]) -> str:
     if values["tune"]:
         # Tuning replaces the learning rate and the weight decay.
         del values["lr"], values["weight_decay"]
-    now = current_defaults()
+    current = current_defaults()
     changed = [
-        f"{_TITLES.get(name, name)} {_in_words(values[name])} (now {_in_words(now[name])})"
-        for name in now
+        f"{_TITLES.get(name, name)} {_in_words(values[name])} (now {_in_words(current[name])})"
+        for name in current
         if name in values
-        and not _is_default(name, values[name], now)
+        and not _is_default(name, values[name], current)
         and name in then
         and _is_default(name, values[name], then)
     ]

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
 from fairdash.training.losses import Loss
-from fairdash.utils.rounding import settled, varies
+from fairdash.utils.rounding import restore_ties, varies
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -88,14 +88,14 @@ class FeatureEncoder:
         table = _numbers(learned, numbers)
         median = np.array([_median(column, sample_weight) for column in table.T])
         mass = np.ones(len(table)) if sample_weight is None else sample_weight
-        table = settled(np.where(np.isnan(table), median, table).T, mass).T
+        table = restore_ties(np.where(np.isnan(table), median, table).T, mass).T
         share = (mass / mass.sum())[:, None]
         mean = (share * table).sum(axis=0)
         spread = (share * (table - mean) ** 2).sum(axis=0) ** 0.5
         knots, heights = None, None
         if embedding is not None and numbers:
-            fitted = [_embedded(embedding, column, mass) for column in table.T]
-            knots, heights = (np.stack(parts) for parts in zip(*fitted, strict=True))
+            encodings = [_embedded(embedding, column, mass) for column in table.T]
+            knots, heights = (np.stack(parts) for parts in zip(*encodings, strict=True))
         return cls(
             knots=knots,
             heights=heights,
@@ -170,15 +170,18 @@ def _codes(column: pd.Series, levels: tuple[Any, ...]) -> NDArray[np.int64]:
 
 def _median(column: NDArray[np.float64], sample_weight: NDArray[np.float64] | None) -> float:
     """Return the weighted median of the cells that are not missing, or 0 if all cells are missing."""
-    known = ~np.isnan(column)
-    if not known.any():
+    not_missing = ~np.isnan(column)
+    if not not_missing.any():
         return 0.0
     if sample_weight is None:
-        return float(np.median(column[known]))
-    order = np.argsort(column[known], kind="stable")
-    values, mass = column[known][order], np.cumsum(sample_weight[known][order])
-    middle = mass[-1] / 2
-    below, above = np.searchsorted(mass, middle, side="left"), np.searchsorted(mass, middle, side="right")
+        return float(np.median(column[not_missing]))
+    order = np.argsort(column[not_missing], kind="stable")
+    values, mass = column[not_missing][order], np.cumsum(sample_weight[not_missing][order])
+    half_mass = mass[-1] / 2
+    below, above = (
+        np.searchsorted(mass, half_mass, side="left"),
+        np.searchsorted(mass, half_mass, side="right"),
+    )
     return float((values[below] + values[min(above, len(values) - 1)]) / 2)
 
 
@@ -255,9 +258,9 @@ _KNOTS, _BINS = 33, 8
 def evaluate(numbers: Array, knots: Array, heights: Array) -> Array:
     """Return the values (n, q, d) of d embedding functions for each of q columns (n, q) of numbers."""
     result = np.empty((*numbers.shape, heights.shape[2]))
-    for j, (column, at) in enumerate(zip(numbers.T, knots, strict=True)):
+    for j, (column, knot) in enumerate(zip(numbers.T, knots, strict=True)):
         for k, values in enumerate(heights[j].T):
-            result[:, j, k] = np.interp(column, at, values)
+            result[:, j, k] = np.interp(column, knot, values)
     return result
 
 
@@ -270,10 +273,10 @@ def _scores(values: Array, share: Array) -> tuple[Array, Array]:
     """Return an embedding with one function: normal scores of mid-ranks, scaled to mean 0 and variance 1."""
     from scipy.special import ndtri
 
-    middle = _mid_ranks(share)
-    chosen = np.minimum(np.searchsorted(middle, np.linspace(0, 1, _KNOTS) - 1e-9), len(values) - 1)
+    mid_ranks = _mid_ranks(share)
+    chosen = np.minimum(np.searchsorted(mid_ranks, np.linspace(0, 1, _KNOTS) - 1e-9), len(values) - 1)
     knots = values[chosen]
-    heights = ndtri(middle[chosen])
+    heights = ndtri(mid_ranks[chosen])
     normal = np.interp(values, knots, heights)
     mean = share @ normal
     spread = (share @ (normal - mean) ** 2) ** 0.5

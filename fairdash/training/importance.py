@@ -124,9 +124,9 @@ def permutation_importance(
         averages: NDArray[np.float64] = np.average(values, weights=weight, axis=1)
         return averages
 
-    plain = predict(x)
-    error = mean((plain - y) ** 2)
-    shape = (len(plain), len(blocks))
+    predictions_before = predict(x)
+    error = mean((predictions_before - y) ** 2)
+    shape = (len(predictions_before), len(blocks))
     gain, reliance = np.zeros(shape), np.zeros(shape)
     # The model predicts all permutations of a feature together, because every call to a GPU has a delay.
     permuted = x.repeat(1, len(shuffles(0)[0]), 1)
@@ -138,7 +138,7 @@ def permutation_importance(
         rounds = np.split(predict(permuted), permuted.shape[1] // x.shape[1], axis=1)
         for changed in rounds:
             gain[:, feature] += mean((changed - y) ** 2) - error
-            reliance[:, feature] += mean(np.abs(changed - plain))
+            reliance[:, feature] += mean(np.abs(changed - predictions_before))
         gain[:, feature] /= len(rounds)
         reliance[:, feature] /= len(rounds)
         permuted[:, :, columns] = cells
@@ -176,14 +176,14 @@ def importance_of_stack(
 
     y = dataset.target.to_numpy(dtype=float)
     weight = dataset.row_weight
-    used = sorted(set(which_split))
-    numbers_by_split = [torch.from_numpy(plan.rows[split]) for split in used]
+    used_splits = sorted(set(which_split))
+    numbers_by_split = [torch.from_numpy(plan.rows[split]) for split in used_splits]
     rows = np.stack([plan.rows[split] for split in which_split])
 
     def error_of_average(split: int) -> float:
-        on, of = plan.rows[split], splits[split].train
-        mean = np.average(y[of], weights=weight[of])
-        return float(np.average((y[on] - mean) ** 2, weights=weight[on]))
+        reference_rows, train_rows = plan.rows[split], splits[split].train
+        mean = np.average(y[train_rows], weights=weight[train_rows])
+        return float(np.average((y[reference_rows] - mean) ** 2, weights=weight[reference_rows]))
 
     features = list(dataset.features.columns)
     error, reliance = permutation_importance(
@@ -193,7 +193,7 @@ def importance_of_stack(
         weight=weight[rows],
         of_average=np.array([error_of_average(split) for split in which_split]),
         blocks={name: blocks[name] for name in features},
-        shuffles=lambda feature: [plan.shuffle(split, feature=feature) for split in used],
+        shuffles=lambda feature: [plan.shuffle(split, feature=feature) for split in used_splits],
         on_feature=on_feature,
     )
     return {"features": features, "error": error, "reliance": reliance}
@@ -208,11 +208,11 @@ def importance_of_all(parts: Sequence[Found], members: pd.DataFrame) -> pd.DataF
     """
     features = parts[0]["features"]
     error, reliance = (np.concatenate([part[name] for part in parts]) for name in ("error", "reliance"))
-    whole = ~members["diverged"].to_numpy(dtype=bool)
-    models = members.loc[whole, ["method", "lam", "split"]]
+    is_converged = ~members["diverged"].to_numpy(dtype=bool)
+    models = members.loc[is_converged, ["method", "lam", "split"]]
     table = models.loc[models.index.repeat(len(features))]
     return table.assign(
         feature=np.tile(np.array(features, dtype=object), len(models)),
-        importance=error[whole].ravel(),
-        reliance=reliance[whole].ravel(),
+        importance=error[is_converged].ravel(),
+        reliance=reliance[is_converged].ravel(),
     ).reset_index(drop=True)

@@ -126,8 +126,8 @@ class Target:
         return f"{self.measure}<={floor}{self.at_most:g}"
 
 
-def _target_error(what: str) -> OptionError:
-    return OptionError.of(what, _TARGET_HINT, column="target")
+def _target_error(problem: str) -> OptionError:
+    return OptionError.of(problem, _TARGET_HINT, column="target")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -244,26 +244,30 @@ def search_lam(
         Raised as in :func:`fairdash.training.models.train_models`, or if there are too few rows for the
         folds, or if the standard model or all fair models diverged.
     """
-    started = time.monotonic()
-    within = rows_of(dataset, rows)
+    start_time = time.monotonic()
+    subset = rows_of(dataset, rows)
     if plan.find_lams:
-        plan = replace(plan, lams=tuple(run_step("pilot", partial(_pilot, within, plan))["lams"].tolist()))
+        plan = replace(plan, lams=tuple(run_step("pilot", partial(_pilot, subset, plan))["lams"].tolist()))
     lams = sorted({float(lam) for lam in plan.lams if lam > 0})
     share = len(lams) / (len(lams) + plan.refine)
 
-    def part(before: float, width: float) -> Callable[[float], None] | None:
-        return None if progress is None else lambda done: progress(before + width * done)
+    def part(share_before: float, width: float) -> Callable[[float], None] | None:
+        return None if progress is None else lambda share_done: progress(share_before + width * share_done)
 
     frame, notes, device = _cross_validated(
-        within, plan, [0.0, *lams], progress=part(0.0, share), run_step=units.within(run_step, "weights")
+        subset, plan, [0.0, *lams], progress=part(0.0, share), run_step=units.within(run_step, "weights")
     )
     lam, reached, words = choose_lam(frame, plan)
-    finer = _finer_lams(frame, plan, lam, reached=reached)
-    if finer:
-        more, more_notes, _ = _cross_validated(
-            within, plan, finer, progress=part(share, 1 - share), run_step=units.within(run_step, "finer")
+    finer_lams = _finer_lams(frame, plan, lam, reached=reached)
+    if finer_lams:
+        refined, more_notes, _ = _cross_validated(
+            subset,
+            plan,
+            finer_lams,
+            progress=part(share, 1 - share),
+            run_step=units.within(run_step, "finer"),
         )
-        frame = pd.concat([frame, more], ignore_index=True).sort_values("lam", ignore_index=True)
+        frame = pd.concat([frame, refined], ignore_index=True).sort_values("lam", ignore_index=True)
         notes = tuple(dict.fromkeys([*notes, *more_notes]))
         lam, reached, words = choose_lam(frame, plan)
     if progress is not None:
@@ -272,10 +276,10 @@ def search_lam(
         lam=lam,
         reached=reached,
         frame=_with_target_met(frame, plan.target),
-        rule=f"{words} The values come from {plan.n_folds}-fold cross-validation on {within.n_rows:,} "
+        rule=f"{words} The values come from {plan.n_folds}-fold cross-validation on {subset.n_rows:,} "
         f"rows. Dependence was measured on held-out predictions of {_measured_on(frame, lam)}.",
         measure=plan.measure,
-        seconds=time.monotonic() - started,
+        seconds=time.monotonic() - start_time,
         device=device,
         notes=notes,
     )
@@ -283,10 +287,10 @@ def search_lam(
 
 def _pilot(dataset: Dataset, plan: LamSearch) -> units.Found:
     """Return weights found by a pilot training, or the plan's weights if there is no dependence to reduce."""
-    every = np.arange(dataset.n_rows)
+    all_rows = np.arange(dataset.n_rows)
     lams = find_lams(
         dataset,
-        Split(every, every[:0]),
+        Split(all_rows, all_rows[:0]),
         plan.settings,
         method=plan.method,
         count=len(plan.lams),
@@ -322,8 +326,8 @@ def choose_lam(frame: pd.DataFrame, plan: LamSearch) -> tuple[float, bool, str]:
                 f"differs by {best['increase']:+.1%} from that of the standard model. Try smaller weights."
             )
             return float(best["lam"]), False, words
-        detectable = met["excess"].where(met["dependence"] > met["floor_q95"], 0.0).clip(lower=0)
-        best = met.assign(noticed=detectable).sort_values(["noticed", "loss"]).iloc[0]
+        excess = met["excess"].where(met["dependence"] > met["floor_q95"], 0.0).clip(lower=0)
+        best = met.assign(noticed=excess).sort_values(["noticed", "loss"]).iloc[0]
         words = (
             f"λ = {best['lam']:g}: among the weights that meet the target of {target.words}, it has the "
             f"smallest dependence ({symbol} {best['dependence']:.3f}, floor {best['floor']:.3f}). Its error "
@@ -372,8 +376,8 @@ _TARGET_COLUMNS = {MEASURE: "dependence", EXCESS: "excess", ERROR: "increase"}
 
 def _with_target_met(frame: pd.DataFrame, target: Target) -> pd.DataFrame:
     """Return the frame with the additional columns ``increase`` and ``meets``."""
-    increase = frame["loss"] / frame["loss"].iloc[0] - 1
-    checked = frame.assign(increase=increase)
+    loss_increase = frame["loss"] / frame["loss"].iloc[0] - 1
+    checked = frame.assign(increase=loss_increase)
     return checked.assign(
         meets=(checked[_TARGET_COLUMNS[target.kind]] <= target.at_most) & ~frame["diverged"]
     )
@@ -383,19 +387,19 @@ def _finer_lams(frame: pd.DataFrame, plan: LamSearch, lam: float, *, reached: bo
     """Return weights between two neighbouring weights, of which only one meets the target; [] if none."""
     checked = _with_target_met(frame, plan.target)
     lams = checked["lam"].to_numpy()
-    at = int(np.flatnonzero(lams == lam)[0])
+    lam_index = int(np.flatnonzero(lams == lam)[0])
     if plan.target.kind == ERROR:
         # The error rises with λ. The second round therefore tries larger weights if the selected weight meets
         # the target, and smaller weights otherwise.
-        low, high = (at, at + 1) if reached else (at - 1, at)
+        low, high = (lam_index, lam_index + 1) if reached else (lam_index - 1, lam_index)
     elif reached:
-        low, high = at - 1, at
+        low, high = lam_index - 1, lam_index
     else:
         return []
     if low < 0 or high == len(lams) or (checked["meets"].iloc[low] == checked["meets"].iloc[high]):
         return []
-    between = np.geomspace if lams[low] > 0 else np.linspace
-    return [float(weight) for weight in between(lams[low], lams[high], plan.refine + 2)[1:-1]]
+    space = np.geomspace if lams[low] > 0 else np.linspace
+    return [float(weight) for weight in space(lams[low], lams[high], plan.refine + 2)[1:-1]]
 
 
 def _cross_validated(

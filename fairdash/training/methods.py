@@ -298,7 +298,7 @@ class ModelKey:
 THE_STANDARD = ModelKey(STANDARD, 0.0)
 
 
-def apart_in_words(method: str, n_attributes: int) -> str:
+def separation_in_words(method: str, n_attributes: int) -> str:
     """Explain which dependence on combinations of attributes may remain with a method of :data:`PATHS`.
 
     The text is empty if the method uses combinations of all attributes.
@@ -307,9 +307,9 @@ def apart_in_words(method: str, n_attributes: int) -> str:
     if n_attributes <= path.together or method == STANDARD:
         return ""
     words = {1: "each sensitive attribute separately", 2: "combinations of two sensitive attributes"}
-    used = words.get(path.together, f"combinations of {path.together} sensitive attributes")
+    group = words.get(path.together, f"combinations of {path.together} sensitive attributes")
     return (
-        f"“{path.title}” uses {used}, so the price may still depend on a combination of more attributes. "
+        f"“{path.title}” uses {group}, so the price may still depend on a combination of more attributes. "
         "Audit the price along all attributes. A repair (FairPostprocessor) reduces the dependence on all "
         "attributes together."
     )

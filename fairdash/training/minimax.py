@@ -127,12 +127,12 @@ class Batches:
     ) -> None:
         self.rows = rows
         self.train = train
-        fewest = min(len(rows) for rows in train)
-        self.batch_size = min(max(batch_size, rows_a_step), fewest)
-        self.per_epoch = batches_per_epoch(fewest, batch_size)
+        min_rows = min(len(rows) for rows in train)
+        self.batch_size = min(max(batch_size, rows_a_step), min_rows)
+        self.per_epoch = batches_per_epoch(min_rows, batch_size)
         if rows_a_step > batch_size:
             self.per_epoch = min(
-                self.per_epoch, max(batches_per_epoch(fewest, rows_a_step), _MIN_STEPS_PER_EPOCH)
+                self.per_epoch, max(batches_per_epoch(min_rows, rows_a_step), _MIN_STEPS_PER_EPOCH)
             )
         self.generators = [torch.Generator().manual_seed(seed) for seed in seeds]
         # Dropout has separate generators, so that it does not change the mini-batches.
@@ -152,11 +152,11 @@ class Batches:
 
     def epoch(self) -> Iterator[None]:
         """Draw the row order of an epoch, and yield once per mini-batch, which :meth:`take` then returns."""
-        used = self.per_epoch * self.batch_size
+        n_used = self.per_epoch * self.batch_size
         # Row numbers refer to the rows of all splits, concatenated.
         order = torch.stack(
             [
-                rows[_orders(len(rows), used, generator)] + self.rows.x.shape[1] * j
+                rows[_orders(len(rows), n_used, generator)] + self.rows.x.shape[1] * j
                 for j, (rows, generator) in enumerate(zip(self.train, self.generators, strict=True))
             ]
         )
@@ -184,9 +184,9 @@ class Batches:
         return [(self.tables.each(draws) < keep).to(keep.dtype) / keep for draws in self._draws]
 
 
-def _orders(n: int, used: int, generator: torch.Generator) -> Tensor:
-    """Return the first `used` numbers of a random order of n rows; if used > n, several orders are joined."""
-    return torch.cat([torch.randperm(n, generator=generator) for _ in range(math.ceil(used / n))])[:used]
+def _orders(n: int, size: int, generator: torch.Generator) -> Tensor:
+    """Return the first `size` numbers of a random order of n rows; if `size` > n, orders are joined."""
+    return torch.cat([torch.randperm(n, generator=generator) for _ in range(math.ceil(size / n))])[:size]
 
 
 def _take(order: Tensor, part: Tensor) -> Tensor:
@@ -339,10 +339,10 @@ class BestEpoch:
         """
         score = self.trainer.score(self.validation)
         open_ = (self.epoch == 0) | (epoch - self.epoch <= self.patience)
-        better = open_ & self.trainer.alive & (score < self.score)
-        self.score.copy_(torch.where(better, score, self.score))
-        self.epoch.copy_(torch.where(better, epoch, self.epoch))
-        self.weights.copy_(torch.where(better[:, None], self.trainer.descent.weights, self.weights))
+        is_better = open_ & self.trainer.alive & (score < self.score)
+        self.score.copy_(torch.where(is_better, score, self.score))
+        self.epoch.copy_(torch.where(is_better, epoch, self.epoch))
+        self.weights.copy_(torch.where(is_better[:, None], self.trainer.descent.weights, self.weights))
 
     def all_stopped(self, epoch: int) -> bool:
         """Return whether every model has diverged or had no better score for `patience` epochs."""

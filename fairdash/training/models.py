@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
 from fairdash.errors import Checks, DataError, OptionError
-from fairdash.jobs.steps import Found, StepRunner, independent, reused, run_directly, within
+from fairdash.jobs.steps import Found, StepRunner, independent, memoised, run_directly, within
 from fairdash.training.device import (
     Device,
     memory_error,
@@ -41,7 +41,9 @@ from fairdash.training.splits import (
 from fairdash.training.stack_trainer import StackTrainer, train_in_legs, work_of
 from fairdash.utils.registry import get_entry
 
-_IN_HALVES = "Memory was too small to train all models of a batch together, so it was divided into halves."
+_NOTE_ON_HALVES = (
+    "Memory was too small to train all models of a batch together, so it was divided into halves."
+)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -142,10 +144,10 @@ def train_models(
     DeviceError
         Raised if memory is too small even for half of a stack.
     """
-    started = time.monotonic()
+    start_time = time.monotonic()
     _check(dataset, splits, models)
     require_varied_target(dataset.target, splits)
-    trainer = reused(
+    trainer = memoised(
         run_step,
         "trainer",
         lambda: StackTrainer(
@@ -159,15 +161,17 @@ def train_models(
         ),
     )
     # A device's free memory changes, so models are divided into batches (stacks) only once per job.
-    ends = run_step("stacks", lambda: {"ends": [stack[-1] + 1 for stack in _stacks(models, trainer)]})["ends"]
+    stops = run_step("stacks", lambda: {"ends": [stack[-1] + 1 for stack in _stacks(models, trainer)]})[
+        "ends"
+    ]
     # The stacks with the most work start first, so that parallel processes finish at about the same time.
     stacks = sorted(
-        itertools.pairwise([0, *ends]), key=lambda stack: work_of(models[stack[0] : stack[1]]), reverse=True
+        itertools.pairwise([0, *stops]), key=lambda stack: work_of(models[stack[0] : stack[1]]), reverse=True
     )
     parts: dict[int, tuple[Found, list[pd.DataFrame]]] = {}
     # All stacks write their predictions into the same array; concatenation would need twice the memory.
     predictions = np.empty((len(models), dataset.n_rows))
-    done, is_halved = 0.0, False
+    share_done, is_halved = 0.0, False
 
     def train_all(stacks: Sequence[tuple[int, int]], *, are_halves: bool = False) -> None:
         names = {f"{models[start].method}/{start}-{end - 1}": (start, end) for start, end in stacks}
@@ -176,13 +180,13 @@ def train_models(
         )
 
     def train(name: str, start: int, end: int, is_half: bool) -> None:
-        nonlocal done, is_halved
+        nonlocal share_done, is_halved
         stack = models[start:end]
         report = StackReporter(
             progress,
             method=stack[0].method,
             lams=[model.lam for model in stack],
-            before=done,
+            before=share_done,
             work=work_of(stack),
             total=work_of(models),
             device=device.name,
@@ -191,12 +195,12 @@ def train_models(
         if result is not None:
             predictions[start:end] = result["predictions"]
             parts[start] = {name: value for name, value in result.items() if name != "predictions"}, of_stack
-            done += work_of(stack)
+            share_done += work_of(stack)
         elif is_half or len(stack) == 1:
             raise memory_error()
         else:
-            is_halved, middle = True, start + len(stack) // 2
-            train_all([(start, middle), (middle, end)], are_halves=True)
+            is_halved, middle_index = True, start + len(stack) // 2
+            train_all([(start, middle_index), (middle_index, end)], are_halves=True)
 
     train_all(stacks)
     results = [parts[start][0] for start in sorted(parts)]
@@ -217,8 +221,10 @@ def train_models(
         predictions=predictions,
         splits=tuple(splits),
         device=device.name,
-        seconds=time.monotonic() - started,
-        notes=tuple(filter(None, dict.fromkeys([device.note, _IN_HALVES if is_halved else "", *of_stacks]))),
+        seconds=time.monotonic() - start_time,
+        notes=tuple(
+            filter(None, dict.fromkeys([device.note, _NOTE_ON_HALVES if is_halved else "", *of_stacks]))
+        ),
         importance=importance_of_all(results, members) if importance else None,
         curves=pd.concat(itertools.chain(*curves), ignore_index=True),
         networks=tuple(
@@ -237,8 +243,8 @@ def _stacks(models: Sequence[StackedModel], trainer: StackTrainer) -> list[list[
     ):
         stack: list[int] = []
         max_models = 0
-        for _, of_split in itertools.groupby(group, key=lambda k: models[k].split):
-            indices = list(of_split)
+        for _, model_numbers in itertools.groupby(group, key=lambda k: models[k].split):
+            indices = list(model_numbers)
             max_models = max_models or trainer.models_per_stack(models[indices[0]])
             if stack and len(stack) + len(indices) > max_models:
                 stacks.append(stack)
@@ -299,13 +305,13 @@ def held_out_losses(
 
 
 def with_standard(
-    trained: TrainedModels, standard: TrainedModels, is_standard: Sequence[bool]
+    fair_models: TrainedModels, standard: TrainedModels, is_standard: Sequence[bool]
 ) -> TrainedModels:
     """Combine fair and standard models in the order of a plan; `is_standard` marks the standard models."""
     order = np.argsort(np.argsort(~np.array(is_standard), kind="stable"))
-    members = pd.concat([standard.members, trained.members], ignore_index=True)
+    members = pd.concat([standard.members, fair_models.members], ignore_index=True)
     return replace(
-        trained,
+        fair_models,
         members=members.iloc[order].reset_index(drop=True),
-        predictions=np.concatenate([standard.predictions, trained.predictions])[order],
+        predictions=np.concatenate([standard.predictions, fair_models.predictions])[order],
     )

@@ -15,14 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
+from fairdash.dependence import REGISTRY
 from fairdash.errors import OptionError
 from fairdash.training.crossvalidation import dependence_of
 from fairdash.training.device import resolve_device
 from fairdash.training.methods import PATHS
 from fairdash.training.models import train_models
 from fairdash.training.settings import StackedModel, TrainingSettings, budget_of
-from fairdash.training.splits import Split, at_most, initial_seed, with_held_out
+from fairdash.training.splits import Split, initial_seed, sample_at_most, with_held_out
 from fairdash.training.stack_trainer import seconds_of
+from fairdash.utils.classes import attributes_of
 from fairdash.utils.seeds import Stream, rng_of
 
 #: Weights λ of the models in a pilot training, from 0.003 to 30.
@@ -67,24 +69,24 @@ def find_lams(
     Returns
     -------
     (count,) array, or None
-        Weights, as from :func:`spread`, or None if the predictions of the standard model have no detectable
-        dependence on a sensitive column.
+        Weights, as from :func:`evenly_spread_lams`, or None if the standard predictions have no detectable
+        dependence on the sensitive attributes.
     """
     dataset, split = rows_of_pilot(dataset, split, random_state)
     settings, seed = _settings_of(settings, len(split.train)), initial_seed(random_state, 0)
     lams = np.array([0.0, *PILOT_LAMS])
-    trained = train_models(
+    models = train_models(
         dataset,
         (split,),
         [StackedModel(method, float(lam), settings, 0, seed) for lam in lams],
         objective=objective,
         random_state=random_state,
         device=resolve_device(device),
-        progress=None if progress is None else lambda at: progress(at.fraction),
+        progress=None if progress is None else lambda progress_event: progress(progress_event.fraction),
     )
-    trained.predictions[trained.members["diverged"].to_numpy()] = np.nan
+    models.predictions[models.members["diverged"].to_numpy()] = np.nan
     options: dict[str, Any] = {"count": count, "objective": objective, "random_state": random_state}
-    return lams_by_dependence(dataset, trained.predictions, split.validation, lams, method=method, **options)
+    return lams_by_dependence(dataset, models.predictions, split.validation, lams, method=method, **options)
 
 
 def seconds_of_pilot(settings: TrainingSettings, n_train: int, *, method: str) -> float:
@@ -113,14 +115,17 @@ def lams_by_dependence(
     """Return the result of :func:`find_lams` from predictions (L, n) for weights `lams` (L,) that start at 0.
 
     Predictions of a model that diverged are NaN. Dependence is measured on the rows with numbers `rows`, with
-    the selection measure of the method.
+    the selection measure of the method or, for several attributes, with a measure of all columns together.
     """
+    measure, has_several = PATHS[method].selection_measure, len(attributes_of(dataset.sensitive)) > 1
+    if has_several and not REGISTRY[measure].multivariate:
+        measure = "hgr_spline"  # detects a dependence on the combination of attributes
     measured = dependence_of(
         dataset,
         predictions,
         rows,
         objective=objective,
-        measure=PATHS[method].selection_measure,
+        measure=measure,
         random_state=random_state,
         n_permutations=N_PERMUTATIONS,
     )
@@ -128,7 +133,7 @@ def lams_by_dependence(
     if not is_defined[0] or measured.value[0] <= measured.floor_q95[0]:
         return None
     floor = float(np.median(measured.floor[is_defined]))
-    return spread(lams[is_defined], measured.value[is_defined], floor, count=count)
+    return evenly_spread_lams(lams[is_defined], measured.value[is_defined], floor, count=count)
 
 
 def is_auto(lams: Sequence[float] | str) -> bool:
@@ -138,7 +143,7 @@ def is_auto(lams: Sequence[float] | str) -> bool:
     return isinstance(lams, str)
 
 
-def spread(lams: Array, dependence: Array, floor: float, *, count: int) -> Array:
+def evenly_spread_lams(lams: Array, dependence: Array, floor: float, *, count: int) -> Array:
     """Return weights λ for evenly spaced levels of dependence, from the standard model to the noise floor.
 
     Parameters
@@ -163,14 +168,14 @@ def spread(lams: Array, dependence: Array, floor: float, *, count: int) -> Array
     >>> spread(np.array([0, 0.01, 0.1, 1.0]), np.array([0.8, 0.8, 0.4, 0.0]), 0.1, count=4)
     array([0.015, 0.065, 0.21 , 0.56 ])
     """
-    falling = np.minimum.accumulate(dependence)
-    levels = falling[0] + (max(floor, falling[-1]) - falling[0]) * np.arange(1, count + 1) / count
+    running_min = np.minimum.accumulate(dependence)
+    levels = running_min[0] + (max(floor, running_min[-1]) - running_min[0]) * np.arange(1, count + 1) / count
     # A weight is left out if a smaller weight gives the same or less dependence. A decrease below 1e-12 is
     # attributed to rounding.
-    first = np.concatenate([[True], np.diff(falling) < -1e-12])
+    first = np.concatenate([[True], np.diff(running_min) < -1e-12])
     # Dependence is assumed to start falling at a third of the first weight.
-    place = np.log10(np.concatenate([[lams[1] / 3], lams[1:]]))
-    lams_between = 10 ** np.interp(-levels, -falling[first], place[first])
+    log_lam = np.log10(np.concatenate([[lams[1] / 3], lams[1:]]))
+    lams_between = 10 ** np.interp(-levels, -running_min[first], log_lam[first])
     rounded: list[float] = sorted({float(f"{lam:.2g}") for lam in lams_between})
     while len(rounded) < count:
         rounded = _with_added_lam(rounded)
@@ -182,8 +187,8 @@ def _with_added_lam(lams: Sequence[float]) -> list[float]:
     steps = np.diff(np.log10(lams))
     if not len(steps) or steps.max() < np.log10(1.3):
         return [*lams, float(f"{2 * lams[-1]:.2g}")]
-    at = int(steps.argmax())
-    return sorted([*lams, float(f"{(lams[at] * lams[at + 1]) ** 0.5:.2g}")])
+    step_index = int(steps.argmax())
+    return sorted([*lams, float(f"{(lams[step_index] * lams[step_index + 1]) ** 0.5:.2g}")])
 
 
 def rows_of_pilot(
@@ -193,9 +198,9 @@ def rows_of_pilot(
     split = with_held_out(split, random_state=random_state, groups=dataset.groups)
     rng = rng_of(Stream.PILOT_ROWS, random_state)
     train, validation = (
-        at_most(rows, limit, rng)
+        sample_at_most(rows, limit, rng)
         for rows, limit in ((split.train, most), (split.validation, MAX_MEASURED_ROWS))
     )
     sampled = dataset.take(np.concatenate([train, validation]))
-    place, n_train = np.arange(sampled.n_rows), len(train)
-    return sampled, Split(place[:n_train], place[:0], place[n_train:])
+    row_index, n_train = np.arange(sampled.n_rows), len(train)
+    return sampled, Split(row_index[:n_train], row_index[:0], row_index[n_train:])

@@ -77,8 +77,8 @@ class StackReporter:
     ) -> None:
         self.on_progress = on_progress
         self.method = method
-        self.lams, place = np.unique(lams, return_inverse=True)
-        self._members = [np.flatnonzero(place == k).tolist() for k in range(len(self.lams))]
+        self.lams, index_of_lam = np.unique(lams, return_inverse=True)
+        self._members = [np.flatnonzero(index_of_lam == k).tolist() for k in range(len(self.lams))]
         self._unreported: list[tuple[int, NDArray[np.float64], NDArray[np.float64]]] = []
         self._reported_at = time.monotonic()
         self.before = before

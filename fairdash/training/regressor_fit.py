@@ -81,7 +81,7 @@ def fit_regressor(
     share = 0.0 if settings.patience is None else model.validation_fraction
     validation = validation_rows(len(y), share, seed=seed, groups=groups)
     model.n_validation_rows_ = len(validation)
-    model.predictor_, trained, model.n_iter_ = train_single(
+    model.predictor_, history, model.n_iter_ = train_single(
         features,
         y,
         s,
@@ -95,12 +95,12 @@ def fit_regressor(
         validation=validation,
         on_step=on_step,
     )
-    if trained.note:
-        warnings.warn(trained.note, UserWarning, stacklevel=3)
+    if history.note:
+        warnings.warn(history.note, UserWarning, stacklevel=3)
     model.lam_ = lam
-    model.best_epoch_ = int(trained.best_epoch[0])
+    model.best_epoch_ = int(history.best_epoch[0])
     model.device_ = device.name
-    if trained.diverged[0]:
+    if history.diverged[0]:
         warnings.warn(
             "Training diverged, so the model has its last finite weights. Try a lower lr or adversary_lr.",
             ConvergenceWarning,
@@ -171,9 +171,9 @@ def rows_to_fit(
     if sample_weight is not None:
         weight = _checked_weights(sample_weight, len(table))
         # Rows of weight 0 are left out, so that the batch size does not depend on their number.
-        used = weight > 0
-        table, y, weight = table[used].reset_index(drop=True), y[used], weight[used]
-        s = None if s is None else s[used]
+        has_weight = weight > 0
+        table, y, weight = table[has_weight].reset_index(drop=True), y[has_weight], weight[has_weight]
+        s = None if s is None else s[has_weight]
     _refuse_constants(y, s if penalises else None, loss)
     model.sensitive_names_ = tuple(names)
     features = clean_features(table.drop(columns=names))
@@ -194,38 +194,38 @@ def _checked_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
         sample_weight = np.full(n_rows, sample_weight)
     weight = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
     hint = "Give one weight per row: above 0 for training rows, otherwise 0."
-    what = None
+    problem = None
     if weight.shape != (n_rows,):
-        what = f"The weights have the shape {weight.shape}, but X has {n_rows:,} rows"
+        problem = f"The weights have the shape {weight.shape}, but X has {n_rows:,} rows"
     elif (weight < 0).any():
-        what = "A weight is below zero"
+        problem = "A weight is below zero"
     elif (weight > 0).sum() < 2:
-        what = "Fewer than two weights are above zero"
-    if what is not None:
-        raise DataError.of(what, hint, column="sample_weight")
+        problem = "Fewer than two weights are above zero"
+    if problem is not None:
+        raise DataError.of(problem, hint, column="sample_weight")
     return np.asarray(weight)
 
 
 def _sensitive(
-    of_x: pd.DataFrame, given: Any, method: Method | None, option: str
+    of_x: pd.DataFrame, sensitive_given: Any, method: Method | None, option: str
 ) -> NDArray[np.float64] | None:
     """Return checked sensitive features (n, d), or None if there are none and `method` is None."""
     checks = Checks(OptionError)
     checks.require(
-        given is None or not of_x.shape[1],
+        sensitive_given is None or not of_x.shape[1],
         "sensitive_columns",
         "Sensitive features were given twice, as sensitive_columns and as sensitive_features of fit",
         "Use only one of these two arguments.",
     )
     checks.require(
-        given is not None or of_x.shape[1] or method is None,
+        sensitive_given is not None or of_x.shape[1] or method is None,
         "lam",
         "A weight λ above 0 needs sensitive features",
         "Call fit with sensitive_features=, name sensitive_columns of X, or choose lam=0.",
     )
     checks.finish()
-    if given is not None:
-        s = sensitive_table(given, name="sensitive_features")
+    if sensitive_given is not None:
+        s = sensitive_table(sensitive_given, name="sensitive_features")
         check_consistent_length(of_x, s)
     elif of_x.shape[1]:
         s = sensitive_table(of_x, name="X")
@@ -294,8 +294,8 @@ def rows_to_predict(
         require_unique(X)
         checks = Checks(DataError)
         for name in columns:
-            what = "The model was fitted with this column, but X lacks it"
-            checks.require(name in X.columns, str(name), what, "Add it to X under the same name.")
+            problem = "The model was fitted with this column, but X lacks it"
+            checks.require(name in X.columns, str(name), problem, "Add it to X under the same name.")
         checks.finish()
         table = X
     else:
@@ -309,7 +309,7 @@ def rows_to_predict(
         table = pd.DataFrame(checked, columns=names)
     sensitive = [name for name in model.sensitive_names_ if name in table.columns]
     if sensitive:
-        sensitive_table(table[sensitive], name="X", fewest=0)
+        sensitive_table(table[sensitive], name="X", min_rows=0)
     return clean_features(table[list(columns)], numbers=numbers)
 
 
@@ -381,12 +381,12 @@ def check_options(*, lam: Any, validation_fraction: Any) -> None:
     checks.finish()
 
 
-def find_columns(wanted: Any, columns: Sequence[Hashable]) -> list[Hashable]:
-    """Return the names of the columns in `wanted`, without duplicates and in the given order.
+def find_columns(names: Any, columns: Sequence[Hashable]) -> list[Hashable]:
+    """Return the names of the columns in `names`, without duplicates and in the given order.
 
     Parameters
     ----------
-    wanted
+    names
         Name or position (from 0) of a column, or several names or positions, or None for no column.
     columns
         Names of the columns of X, or 0, 1, … if the columns have no names.
@@ -394,14 +394,14 @@ def find_columns(wanted: Any, columns: Sequence[Hashable]) -> list[Hashable]:
     Raises
     ------
     OptionError
-        Raised if a column does not exist, or if `wanted` contains all columns.
+        Raised if a column does not exist, or if `names` contains all columns.
     """
-    if wanted is None:
+    if names is None:
         return []
-    several = not isinstance(wanted, (str, Integral))
+    has_several = not isinstance(names, (str, Integral))
     matched: list[Hashable] = []
     absent = []
-    for column in wanted if several else [wanted]:
+    for column in names if has_several else [names]:
         if isinstance(column, str) and column in columns:
             matched.append(column)
         elif _is_whole(column) and 0 <= column < len(columns):

@@ -16,7 +16,7 @@ from fairdash.errors import OptionError
 from fairdash.tables.columns import as_pandas, sensitive_table
 from fairdash.training.settings import OBJECTIVES
 from fairdash.utils.registry import get_entry
-from fairdash.utils.rounding import SINGLE, settled, varies
+from fairdash.utils.rounding import SINGLE, restore_ties, varies
 
 
 class DependenceScorer(BaseEstimator):
@@ -78,7 +78,7 @@ class DependenceScorer(BaseEstimator):
             scikit-learn then reports NaN), or if residuals are measured without y. The errors of
             :func:`fairdash.measure` are also raised.
         """
-        s = sensitive_table(self._column_of(X, sensitive_features), name="sensitive_features", fewest=0)
+        s = sensitive_table(self._column_of(X, sensitive_features), name="sensitive_features", min_rows=0)
         if not varies(s.T, None if sample_weight is None else np.asarray(sample_weight, dtype=float)).any():
             raise OptionError.of(
                 "The sensitive column is constant in these rows, so dependence on it is undefined",
@@ -92,7 +92,7 @@ class DependenceScorer(BaseEstimator):
         u = objective.audit(predicted, np.zeros(len(predicted)) if y is None else np.asarray(y, dtype=float))
         value = measure_pair(
             self.measure,
-            settled(u, eps=SINGLE),
+            restore_ties(u, eps=SINGLE),
             s[:, 0] if s.shape[1] == 1 else s,
             sample_weight=sample_weight,
             groups=groups,

@@ -223,12 +223,12 @@ def search_settings(
         Raised as in :func:`fairdash.training.models.train_models`, or if there are too few rows for the
         folds, or if all candidates diverged.
     """
-    started = time.monotonic()
-    within = rows_of(dataset, rows)
+    start_time = time.monotonic()
+    subset = rows_of(dataset, rows)
     candidates = plan.grid.candidates(plan.settings)
     lam = 0.0 if plan.method == STANDARD else float(plan.lam)
     out_of_fold = cross_validate(
-        within,
+        subset,
         [StackedModel(plan.method, lam, settings) for settings in candidates],
         objective=plan.objective,
         n_folds=plan.n_folds,
@@ -242,7 +242,7 @@ def search_settings(
     measure, by_fold = METHODS[plan.method].selection_measure, []
     for fold, held_out in enumerate(out_of_fold.held_out):
         dependence = dependence_of(
-            within,
+            subset,
             out_of_fold.predictions,
             held_out,
             objective=plan.objective,
@@ -260,9 +260,9 @@ def search_settings(
         best=candidates[frame.index[0]],
         frame=frame.reset_index(drop=True),
         rule=f"the smallest mean of loss{penalty_text} over the held-out rows of {plan.n_folds} folds "
-        f"({within.n_rows:,} rows)",
+        f"({subset.n_rows:,} rows)",
         measure=measure,
-        seconds=time.monotonic() - started,
+        seconds=time.monotonic() - start_time,
         device=out_of_fold.device,
         notes=out_of_fold.notes,
     )

@@ -102,7 +102,7 @@ def train_single(
         return torch.tensor(values, dtype=number)[None]
 
     epochs = []
-    trained = train_stack(
+    models = train_stack(
         StackData(
             x=table(encoder.transform(features)),
             y=table(scale.apply(y)[:, None]),
@@ -118,8 +118,8 @@ def train_single(
         on_step=on_step,
         on_epoch=lambda number, error, dependence: epochs.append(number),  # noqa: ARG005 (what it is told)
     )
-    predictor = Predictor.of(trained, encoder=encoder, target_scale=scale, settings=settings)
-    return predictor, trained, len(epochs)
+    predictor = Predictor.of(models, encoder=encoder, target_scale=scale, settings=settings)
+    return predictor, models, len(epochs)
 
 
 def validation_rows(
@@ -167,16 +167,16 @@ class Predictor:
     @classmethod
     def of(
         cls,
-        trained: TrainedStack,
+        models: TrainedStack,
         *,
         encoder: FeatureEncoder,
         target_scale: TargetScale,
         settings: TrainingSettings,
     ) -> Predictor:
-        """Create a predictor from the only model in `trained`."""
+        """Create a predictor from the only model in `models`."""
         weights, biases = (
             tuple(layer.detach()[0].double().cpu().numpy().copy() for layer in layers)
-            for layers in (trained.predictor.weights, trained.predictor.biases)
+            for layers in (models.predictor.weights, models.predictor.biases)
         )
         return cls(
             encoder=encoder,
@@ -184,8 +184,8 @@ class Predictor:
             biases=tuple(bias[:, 0] for bias in biases),
             has_log_link=settings.loss_function.has_log_link,
             activation=settings.network.activation,
-            factor=target_scale.unit * float(trained.factor[0]),
-            shift=float(target_scale.undo(trained.shift)[0]),
+            factor=target_scale.unit * float(models.factor[0]),
+            shift=float(target_scale.undo(models.shift)[0]),
         )
 
     def predict(self, features: pd.DataFrame) -> NDArray[np.float64]:

@@ -160,8 +160,8 @@ def _by_group(
     def divided(rows: Rows, share: float, seed: Sequence[int]) -> tuple[Rows, Rows]:
         number = int(np.random.SeedSequence(seed).generate_state(1)[0])
         splitter = GroupShuffleSplit(n_splits=1, test_size=share, random_state=number)
-        remaining, drawn = next(splitter.split(rows, groups=groups[rows]))
-        return rows[remaining], rows[drawn]
+        remaining, selected = next(splitter.split(rows, groups=groups[rows]))
+        return rows[remaining], rows[selected]
 
     splits = []
     for j in range(n_splits):
@@ -181,7 +181,9 @@ def _by_time(dataset: Dataset, n_splits: int, _: int, validation_share: float) -
         split = _window(time, 1 - TEST_SHARE - j * _WINDOW_STEP, validation_share)
         # Rows with the same time are in the same window, so windows may be equal if there are few different
         # times.
-        if split is not None and not any(np.array_equal(split.test, earlier.test) for earlier in splits):
+        if split is not None and not any(
+            np.array_equal(split.test, other_split.test) for other_split in splits
+        ):
             splits.append(split)
     if len(splits) < n_splits:
         raise _option_error(
@@ -192,30 +194,30 @@ def _by_time(dataset: Dataset, n_splits: int, _: int, validation_share: float) -
     return tuple(splits[:n_splits])
 
 
-def _window(time: NDArray[np.float64], begin: float, validation_share: float) -> Split | None:
-    """Return a split whose test window starts after the share `begin` of rows, or None if a part is empty.
+def _window(time: NDArray[np.float64], start_share: float, validation_share: float) -> Split | None:
+    """Return a split whose test window starts after a share of the rows, or None if a part is empty.
 
     The test window contains the share TEST_SHARE of the rows. Rows after the window are not used.
     """
     in_order, n = np.sort(time), len(time)
-    first = in_order[round(begin * n)]
-    end = round((begin + TEST_SHARE) * n)
-    inside = (time >= first) & (time < (in_order[end] if end < n else np.inf))
-    earlier = np.flatnonzero(time < first)
-    if not len(earlier) or not inside.any():
+    first = in_order[round(start_share * n)]
+    end = round((start_share + TEST_SHARE) * n)
+    in_window = (time >= first) & (time < (in_order[end] if end < n else np.inf))
+    rows = np.flatnonzero(time < first)
+    if not len(rows) or not in_window.any():
         return None
-    validation = earlier[:0]
+    validation = rows[:0]
     if validation_share:
-        known = np.sort(time[earlier])
-        since = known[min(round((1 - validation_share) * len(known)), len(known) - 1)]
-        earlier, validation = earlier[time[earlier] < since], earlier[time[earlier] >= since]
-        if not len(earlier):
+        sorted_times = np.sort(time[rows])
+        cut_time = sorted_times[min(round((1 - validation_share) * len(sorted_times)), len(sorted_times) - 1)]
+        rows, validation = rows[time[rows] < cut_time], rows[time[rows] >= cut_time]
+        if not len(rows):
             return None
-    return Split(earlier, np.flatnonzero(inside), validation)
+    return Split(rows, np.flatnonzero(in_window), validation)
 
 
-def _option_error(option: str, what: str, hint: str) -> OptionError:
-    return OptionError.of(what, hint, column=option)
+def _option_error(option: str, problem: str, hint: str) -> OptionError:
+    return OptionError.of(problem, hint, column=option)
 
 
 #: All kinds of splits, by id.
@@ -350,8 +352,8 @@ def draw_set_aside(dataset: Dataset, share: float, *, latest: bool) -> Rows:
     elif (codes := as_groups(dataset.groups, n)) is not None:
         order = rng.permutation(codes.max() + 1)
         # Groups are drawn in random order until their rows would exceed the requested number.
-        within = np.bincount(codes)[order].cumsum() <= n_drawn
-        rows = np.flatnonzero(np.isin(codes, order[within]))
+        is_selected = np.bincount(codes)[order].cumsum() <= n_drawn
+        rows = np.flatnonzero(np.isin(codes, order[is_selected]))
     else:
         rows = np.sort(rng.permutation(n)[:n_drawn])
     if len(rows) < MIN_ROWS or n - len(rows) < MIN_ROWS:

@@ -67,7 +67,7 @@ def require_varied_target(target: pd.Series, splits: Sequence[Split]) -> None:
 
 
 def undefined_in_words(
-    sensitive: pd.DataFrame, parts: Sequence[NDArray[np.int64]], *, of: str
+    sensitive: pd.DataFrame, parts: Sequence[NDArray[np.int64]], *, text: str
 ) -> tuple[str, ...]:
     """Describe the parts in which dependence is undefined because a sensitive column is constant.
 
@@ -75,7 +75,7 @@ def undefined_in_words(
     ----------
     parts
         Row numbers of each part.
-    of
+    text
         Description of the parts in words, such as “test rows of {} splits”.
 
     Raises
@@ -86,14 +86,14 @@ def undefined_in_words(
     constant = {str(name): constant_parts(column, parts) for name, column in sensitive.items()}
     for name, columns in attributes_of(sensitive).items():
         if all(len(constant[column]) == len(parts) for column in columns):
-            what = f"the column is constant in the {of.format('all')}, so dependence on it is undefined"
+            problem = f"the column is constant in the {text.format('all')}, so dependence on it is undefined"
             hint = "Use another kind of split, or choose a column with several frequent values."
-            raise DataError.of(what, hint, column=name)
+            raise DataError.of(problem, hint, column=name)
     return tuple(
-        f"“{name}” is constant in the {of.format(f'{len(places)} of {len(parts)}')} (no. "
-        f"{', '.join(str(j + 1) for j in places)}). Means of dependence do not include these splits or folds."
-        for name, places in constant.items()
-        if places
+        f"“{name}” is constant in the {text.format(f'{len(where)} of {len(parts)}')} (no. "
+        f"{', '.join(str(j + 1) for j in where)}). Means of dependence do not include these splits or folds."
+        for name, where in constant.items()
+        if where
     )
 
 
@@ -121,7 +121,7 @@ def random_splits(
     return tuple(splits)
 
 
-def folds(
+def fold_rows(
     rows: NDArray[np.int64], *, n_folds: int, random_state: int, groups: ArrayLike | None = None
 ) -> tuple[Split, ...]:
     """Return splits of `rows` for cross-validation, in which every row is a validation row exactly once.
@@ -138,11 +138,11 @@ def folds(
         Raised if there are fewer than 2 folds, or more folds than rows or groups.
     """
     group_of = None if groups is None else np.asarray(groups)[rows]
-    most, what = (len(rows), "rows") if group_of is None else (len(pd.unique(group_of)), "groups")
-    if not 2 <= n_folds <= most:
+    n_units, unit = (len(rows), "rows") if group_of is None else (len(pd.unique(group_of)), "groups")
+    if not 2 <= n_folds <= n_units:
         raise OptionError.of(
-            f"The {what} can't be divided into {n_folds} folds",
-            f"Choose a number from 2 to {most:,}.",
+            f"The {unit} can't be divided into {n_folds} folds",
+            f"Choose a number from 2 to {n_units:,}.",
             column="n_folds",
         )
     parts: Sequence[NDArray[np.int64]]
@@ -153,7 +153,7 @@ def folds(
         from sklearn.model_selection import GroupKFold
 
         splitter = GroupKFold(n_folds, shuffle=True, random_state=random_state)
-        parts = [rows[held] for _, held in splitter.split(rows, groups=group_of)]
+        parts = [rows[test_rows] for _, test_rows in splitter.split(rows, groups=group_of)]
     return tuple(
         Split(
             train=np.sort(np.concatenate([*parts[:j], *parts[j + 1 :]])),
@@ -172,12 +172,12 @@ def with_held_out(split: Split, *, random_state: int, groups: ArrayLike | None =
     """
     if len(split.validation):
         return Split(split.train, split.test[:0], split.validation)
-    return folds(split.train, n_folds=5, random_state=random_state, groups=groups)[0]
+    return fold_rows(split.train, n_folds=5, random_state=random_state, groups=groups)[0]
 
 
-def at_most(rows: NDArray[np.int64], most: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return `rows`, or a sorted random sample of `most` of them if there are more than `most`."""
-    return rows if len(rows) <= most else np.sort(rng.choice(rows, most, replace=False))
+def sample_at_most(rows: NDArray[np.int64], max_rows: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return `rows`, or a sorted random sample of `max_rows` of them if there are more than `max_rows`."""
+    return rows if len(rows) <= max_rows else np.sort(rng.choice(rows, max_rows, replace=False))
 
 
 def initial_seed(random_state: int, split: int) -> int:
@@ -199,8 +199,8 @@ def row_numbers(rows: ArrayLike | None, n_rows: int) -> NDArray[np.int64] | None
     if rows is None:
         return None
     numbers = np.asarray(rows)
-    whole = numbers.ndim == 1 and np.issubdtype(numbers.dtype, np.integer)
-    if not whole or len(numbers) == 0 or numbers.min() < 0 or numbers.max() >= n_rows:
+    are_integers = numbers.ndim == 1 and np.issubdtype(numbers.dtype, np.integer)
+    if not are_integers or len(numbers) == 0 or numbers.min() < 0 or numbers.max() >= n_rows:
         raise OptionError.of(
             "This is not a list of row numbers of the data set",
             f"Give whole numbers from 0 to {n_rows - 1}.",

@@ -188,7 +188,7 @@ def train_stack(
     trainer, batches, best, data = _prepared(
         data, models, objective=objective, batch_seeds=batch_seeds, device=device
     )
-    which_split = [model.split for model in models]
+    split_of_model = [model.split for model in models]
     best_tensors = () if best is None else best.best_tensors
     first_epoch = 0 if state is None else restore_state(state, trainer, batches, best_tensors)
     epochs = range(first_epoch + 1, min(until or settings.n_epochs, settings.n_epochs) + 1)
@@ -200,10 +200,10 @@ def train_stack(
     factor, shift = np.ones(len(models)), np.zeros(len(models))
     best_epoch = (last if best is None else best.restore()).cpu().numpy()
     if settings.balance and is_over:
-        factor, shift = _balance(trainer.predictor, data, which_split, loss)
+        factor, shift = _balance(trainer.predictor, data, split_of_model, loss)
     return TrainedStack(
         predictor=trainer.predictor,
-        which_split=which_split,
+        which_split=split_of_model,
         loss=loss,
         diverged=~trainer.alive.cpu().numpy(),
         best_epoch=best_epoch,
@@ -353,9 +353,9 @@ def _loss_of_constant(data: StackData, loss: Loss) -> Tensor:
 
 def _validation(rows: Batch, validation: Sequence[Tensor]) -> Batch:
     """Return the same number of validation rows for each split, at most :data:`ROWS_AT_ONCE`."""
-    fewest = min(min(len(row) for row in validation), ROWS_AT_ONCE)
+    min_rows = min(min(len(row) for row in validation), ROWS_AT_ONCE)
     return rows.take(
-        lambda part: torch.stack([table[row[:fewest]] for table, row in zip(part, validation, strict=True)])
+        lambda part: torch.stack([table[row[:min_rows]] for table, row in zip(part, validation, strict=True)])
     )
 
 
@@ -405,8 +405,8 @@ def state_of(trainer: MinimaxTrainer, batches: Batches, best: Sequence[Tensor], 
     arrays: dict[str, NDArray[np.generic]] = {
         name: tensor.cpu().numpy().copy() for name, tensor in _tensors(trainer, best)
     }
-    arrays["random"] = np.stack([each.get_state().numpy() for each in batches.all_generators])
-    arrays["steps"] = np.array([0 if each is None else each.steps for each in _optimisers(trainer)])
+    arrays["random"] = np.stack([generator.get_state().numpy() for generator in batches.all_generators])
+    arrays["steps"] = np.array([0 if state is None else state.steps for state in _optimisers(trainer)])
     return arrays | {"epoch": np.array(epoch)}
 
 

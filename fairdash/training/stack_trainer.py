@@ -106,41 +106,41 @@ class StackTrainer:
         """
         from fairdash.training.stack import train_stack
 
-        used = sorted({model.split for model in stack})
+        used_splits = sorted({model.split for model in stack})
         with convert_memory_errors():
-            data = self._data(stack, used)
-            trained = train_stack(
+            data = self._data(stack, used_splits)
+            models = train_stack(
                 data,
-                [replace(model, split=used.index(model.split)) for model in stack],
+                [replace(model, split=used_splits.index(model.split)) for model in stack],
                 objective=self.objective,
-                batch_seeds=[self.batch_seeds[split] for split in used],
+                batch_seeds=[self.batch_seeds[split] for split in used_splits],
                 device=self.device,
                 on_step=report.step,
                 on_epoch=report.epoch,
                 state=state,
                 until=until,
             )
-            if trained.state is not None:
-                return trained.state
+            if models.state is not None:
+                return models.state
             scales = [self.encoded(model).target_scale for model in stack]
 
             def predict(x: Tensor) -> NDArray[np.float64]:
-                predictions = trained.predict(x)
+                predictions = models.predict(x)
                 for scale, prediction in zip(scales, predictions, strict=True):
                     prediction[:] = scale.undo(prediction)
                 return predictions
 
             result = {
-                "note": trained.note,
-                "diverged": trained.diverged,
-                "best_epoch": trained.best_epoch,
+                "note": models.note,
+                "diverged": models.diverged,
+                "best_epoch": models.best_epoch,
                 "predictions": predict(data.x),
             }
             if self.keeps_networks:
-                layers = zip(trained.predictor.weights, trained.predictor.biases, strict=True)
+                layers = zip(models.predictor.weights, models.predictor.biases, strict=True)
                 for layer, parts in enumerate(layers):
                     result[f"layer_{layer}"] = np.concatenate([part.detach().cpu() for part in parts], axis=2)
-                result |= {"factor": trained.factor, "shift": trained.shift}
+                result |= {"factor": models.factor, "shift": models.shift}
             if self.permutations is None:
                 return result
             importance = importance_of_stack(
@@ -183,29 +183,29 @@ class StackTrainer:
         )
         return memory.models_that_fit(self.device, n_splits=len(self.splits))
 
-    def _data(self, stack: Sequence[StackedModel], used: Sequence[int]) -> StackData:
-        """Return the rows, encoded for each of the splits `used`; the last result is cached."""
+    def _data(self, stack: Sequence[StackedModel], used_splits: Sequence[int]) -> StackData:
+        """Return the rows, encoded for each of the splits `used_splits`; the last result is cached."""
         import torch
 
         from fairdash.training.stack import StackData
 
         model_by_split = {model.split: model for model in stack}
-        key = tuple(_key_of(model_by_split[split]) for split in used)
+        key = tuple(_key_of(model_by_split[split]) for split in used_splits)
         if key in self._stacked:
             return self._stacked[key]
         self._stacked.clear()
-        rows = [self.encoded(model_by_split[split]) for split in used]
+        rows = [self.encoded(model_by_split[split]) for split in used_splits]
         s = torch.tensor(self.dataset.sensitive.to_numpy(dtype=float))
         weight = self.dataset.weight
         if weight is not None:
-            each = torch.from_numpy((weight / weight.mean()).to_numpy(dtype=np.float32))[:, None]
+            row_weight = torch.from_numpy((weight / weight.mean()).to_numpy(dtype=np.float32))[:, None]
         self._stacked[key] = StackData(
-            x=torch.from_numpy(np.stack([each.x for each in rows])),
-            y=torch.from_numpy(np.stack([each.y for each in rows]).astype(np.float32)[:, :, None]),
-            s=s.expand(len(used), *s.shape),
-            train=tuple(torch.from_numpy(self.splits[split].train) for split in used),
-            validation=tuple(torch.from_numpy(self.splits[split].validation) for split in used),
-            weight=None if weight is None else each.expand(len(used), *each.shape),
+            x=torch.from_numpy(np.stack([split.x for split in rows])),
+            y=torch.from_numpy(np.stack([split.y for split in rows]).astype(np.float32)[:, :, None]),
+            s=s.expand(len(used_splits), *s.shape),
+            train=tuple(torch.from_numpy(self.splits[split].train) for split in used_splits),
+            validation=tuple(torch.from_numpy(self.splits[split].validation) for split in used_splits),
+            weight=None if weight is None else row_weight.expand(len(used_splits), *row_weight.shape),
         )
         return self._stacked[key]
 
@@ -218,16 +218,16 @@ def train_in_legs(
     trainer: StackTrainer, stack: Sequence[StackedModel], report: StackReporter, run_step: StepRunner
 ) -> tuple[Found | None, list[pd.DataFrame]]:
     """Return the result of :meth:`StackTrainer.train` (None if memory is too small), and the curves."""
-    n_epochs, legs = stack[0].settings.n_epochs, _legs(trainer, stack)
+    n_epochs, legs = stack[0].settings.n_epochs, _n_legs(trainer, stack)
     result: Found | None = None
     curves: list[pd.DataFrame] = []
     for leg in range(1, legs + 1):
-        until = round(n_epochs * leg / legs)
-        result = run_step(str(until), partial(_leg, trainer, stack, report, result, until))
+        last_epoch = round(n_epochs * leg / legs)
+        result = run_step(str(last_epoch), partial(_train_leg, trainer, stack, report, result, last_epoch))
         if not result["fits"]:
             return None, []
         is_over = "predictions" in result
-        report.leg(result["curves"], share=1.0 if is_over else until / n_epochs)
+        report.leg(result["curves"], share=1.0 if is_over else last_epoch / n_epochs)
         curves.append(result["curves"])
         if is_over:
             break
@@ -255,7 +255,7 @@ def seconds_of(models: Sequence[StackedModel], n_rows: int) -> float:
     return work_of(models) * n_rows * _SECONDS_PER_ROW
 
 
-def _legs(trainer: StackTrainer, stack: Sequence[StackedModel]) -> int:
+def _n_legs(trainer: StackTrainer, stack: Sequence[StackedModel]) -> int:
     """Return the number of legs, which depends only on plan, data and device, not on the current job."""
     settings, rows = stack[0].settings, min(len(trainer.splits[model.split].train) for model in stack)
     seconds = seconds_of(stack, rows)
@@ -264,17 +264,17 @@ def _legs(trainer: StackTrainer, stack: Sequence[StackedModel]) -> int:
     return max(1, min(MAX_LEGS, settings.n_epochs, math.ceil(seconds / SECONDS_PER_LEG)))
 
 
-def _leg(
+def _train_leg(
     trainer: StackTrainer,
     stack: Sequence[StackedModel],
     report: StackReporter,
-    before: Found | None,
-    until: int,
+    seconds_before: Found | None,
+    last_epoch: int,
 ) -> Found:
-    """Train one leg, from the end of the previous leg to the epoch `until`."""
+    """Train one leg, from the end of the previous leg to the epoch `last_epoch`."""
     report.begin()
     try:
-        result = trainer.train(stack, report, state=before, until=until)
+        result = trainer.train(stack, report, state=seconds_before, until=last_epoch)
     except OutOfMemoryError:
         # The step stores that memory is too small, so that a resumed run does not try to train the same stack
         # again.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
 from fairdash.errors import Checks, OptionError
-from fairdash.jobs.steps import StepRunner, independent, reused, run_directly, within
+from fairdash.jobs.steps import StepRunner, independent, memoised, run_directly, within
 from fairdash.training.crossvalidation import settings_of_splits, tune, tuned_settings
 from fairdash.training.defaults import (
     LAMS,
@@ -230,9 +230,9 @@ class Sweep(TrainingPlan):
         plan.
         """
         return tuple(
-            StackedModel(method, float(lam), of_split, split, initial_seed(self.random_state, split))
+            StackedModel(method, float(lam), settings_of_split, split, initial_seed(self.random_state, split))
             for method in self.methods
-            for split, of_split in enumerate(settings or [self.settings] * self.n_splits)
+            for split, settings_of_split in enumerate(settings or [self.settings] * self.n_splits)
             for lam in ((0.0,) if method == STANDARD else self.lams)
         )
 
@@ -301,14 +301,14 @@ def preview_of(plan: Sweep, *, n_rows: int | None = None) -> Sweep:
     )
 
 
-def quicker(plan: Sweep) -> Sweep | None:
+def quicker_plan(plan: Sweep) -> Sweep | None:
     """Return a plan with only the first fair method and few splits, or None if this saves no time."""
     fair = next((method for method in plan.methods if method != STANDARD), None)
     if fair is None:
         return None
     n_splits = min(plan.n_splits, N_SPLITS_OF_MANY_ROWS)
-    quick = replace(plan, methods=(STANDARD, fair), n_splits=n_splits)
-    return quick if (len(quick.methods), n_splits) < (len(plan.methods), plan.n_splits) else None
+    quick_plan = replace(plan, methods=(STANDARD, fair), n_splits=n_splits)
+    return quick_plan if (len(quick_plan.methods), n_splits) < (len(plan.methods), plan.n_splits) else None
 
 
 def train_sweep(
@@ -344,7 +344,7 @@ def train_sweep(
     report: OnProgress = (lambda _: None) if progress is None else progress
     device = sweep.device_for(dataset.n_rows)
     check_groups(dataset)
-    splits = reused(run_step, "splits", lambda: sweep.splits(dataset))
+    splits = memoised(run_step, "splits", lambda: sweep.splits(dataset))
     tuning, settings, standard = None, None, None
     if sweep.tune:
         tuning, standard = tune(
@@ -353,12 +353,12 @@ def train_sweep(
             sweep.settings,
             random_state=sweep.random_state,
             device=device,
-            progress=lambda at: report(replace(at, phase="tuning", curve=None)),
+            progress=lambda event: report(replace(event, phase="tuning", curve=None)),
             run_step=within(run_step, "tuning"),
         )
         settings = settings_of_splits(tuning, sweep.settings)
-    holdout_rows = reused(run_step, "set aside", lambda: sweep.set_aside(dataset))
-    trains_more = confirms and trains_for_set_aside(sweep, dataset.n_rows)
+    holdout_rows = memoised(run_step, "set aside", lambda: sweep.set_aside(dataset))
+    trains_more = confirms and trains_for_holdout(sweep, dataset.n_rows)
     # Training the models for the holdout rows takes about the same time as training one split.
     share = sweep.n_splits / (sweep.n_splits + 1) if trains_more else 1.0
     is_known = standard is not None and brief and all(len(split.validation) for split in splits)
@@ -374,7 +374,7 @@ def train_sweep(
             random_state=sweep.random_state,
             device=device,
             importance=importance,
-            progress=lambda at: report(replace(at, fraction=share * at.fraction)),
+            progress=lambda event: report(replace(event, fraction=share * event.fraction)),
             run_step=within(run_step, "train"),
         )
 
@@ -384,7 +384,7 @@ def train_sweep(
             sweep if tuning is None else replace(sweep, settings=tuned_settings(tuning, sweep.settings)),
             holdout_rows,
             device,
-            lambda at: report(replace(at, fraction=share + (1 - share) * at.fraction, curve=None)),
+            lambda event: report(replace(event, fraction=share + (1 - share) * event.fraction, curve=None)),
             within(run_step, "set-aside"),
         )
 
@@ -392,8 +392,8 @@ def train_sweep(
     tasks: dict[str, Callable[[], Any]] = {"train": train}
     if trains_more:
         tasks["set-aside"] = predict_set_aside
-    trained, *more = independent(run_step, tasks)
-    holdout = more[0] if more else None
+    trained, *other_results = independent(run_step, tasks)
+    holdout = other_results[0] if other_results else None
     if standard is not None and len(to_train) < len(models):
         trained = with_standard(trained, standard, [model.method == STANDARD for model in models])
     diverged = int(trained.members["diverged"].sum())
@@ -415,7 +415,7 @@ def train_sweep(
     return replace(trained, set_aside=holdout)
 
 
-def trains_for_set_aside(sweep: Sweep, n_rows: int) -> bool:
+def trains_for_holdout(sweep: Sweep, n_rows: int) -> bool:
     """Return whether additional models are trained on all rows but the holdout rows, to predict these.
 
     For large tables, the models of the first split predict the holdout rows; they have not used these rows,
@@ -437,7 +437,7 @@ def _predict_set_aside(
     split = Split(np.setdiff1d(np.arange(dataset.n_rows), rows), rows[:0])
     if sweep.settings.patience is not None:
         split = with_held_out(split, random_state=sweep.random_state, groups=dataset.groups)
-    trained = train_models(
+    models = train_models(
         dataset,
         (split,),
         replace(sweep, n_splits=1).models(),
@@ -447,4 +447,4 @@ def _predict_set_aside(
         progress=progress,
         run_step=run_step,
     )
-    return SetAside.of(dataset, rows, members=trained.members, predictions=trained.predictions)
+    return SetAside.of(dataset, rows, members=models.members, predictions=models.predictions)

@@ -1,13 +1,13 @@
-"""Check of all requests to the app, and the owner of a session, whom the login identifies.
+"""Check of all requests to the app, and identification of the owner of a session by the login.
 
 If Streamlit's secrets have a section ``[auth]``, users sign in with OpenID Connect. If
 ``FAIRDASH_USER_HEADER`` names a header, a proxy writes the user's name into this header. The proxy must
 remove this header from browsers' requests, and only the proxy may reach the app (docs/deployment.md).
 Without a sign-in and without a proxy, the owner is always "local".
 
-A web site can let its name resolve to 127.0.0.1 (DNS rebinding); a browser then lets that site read the app's
-answers. Only the Host header reveals DNS rebinding. Streamlit checks the Host header only for the websocket,
-and trusts every page on this machine, on any port.
+A web site can make its name resolve to 127.0.0.1 (DNS rebinding). The browser then allows this site to read
+the app's answers. Only the Host header reveals DNS rebinding. Streamlit checks the Host header only for the
+websocket, and trusts every page on this machine, on any port.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ USER_HEADER = "FAIRDASH_USER_HEADER"
 
 
 class NotSignedInError(FairdashError):
-    """Error: the user of the browser has not signed in."""
+    """Error for a user who has not signed in."""
 
 
 def current_owner() -> str:
-    """Return the owner of the browser session: 32 hex digits, the same at every sign-in, or ``"local"``.
+    """Return the owner of the browser session, as 32 hex digits (the same at every sign-in) or ``"local"``.
 
     Raises
     ------
@@ -63,13 +63,13 @@ def signs_in() -> bool:
 
 
 def require_sign_in() -> None:
-    """Show only the sign-in button or an error, and stop the page, if the user has not signed in."""
+    """If the user has not signed in, show only the sign-in button or an error, and stop the page."""
     try:
         current_owner()
     except NotSignedInError as error:
         st.title("Sign in to fairdash")
         if get_secrets_auth_section():
-            st.markdown("Data, runs and models belong to the people who made them.")
+            st.markdown("Data, runs and models belong to the users who created them.")
             st.button("Sign in", type="primary", icon=":material/login:", on_click=st.login, key=KEY("in"))
         else:
             st.error(safe(error))
@@ -88,21 +88,21 @@ def show_user() -> None:
         st.button("Sign out", icon=":material/logout:", on_click=st.logout, key=KEY("out"))
 
 
-def _id_of(how: str, *who: object) -> str:
-    """Return an owner's id: a hash, which is safe in a path and reveals no name in logs."""
-    if not all(isinstance(part, str) and part.strip() for part in who):
+def _id_of(kind: str, *parts: object) -> str:
+    """Return an owner's id, which is a hash. It is safe in a path, and reveals no name in logs."""
+    if not all(isinstance(part, str) and part.strip() for part in parts):
         raise NotSignedInError.of(
             "the sign-in in front of this server does not identify you",
             "Open fairdash at its usual address. If you are already signed in, tell the administrator.",
         )
-    return sha256(json.dumps([how, *who]).encode())[:32]
+    return sha256(json.dumps([kind, *parts]).encode())[:32]
 
 
-#: Host names that no web site can have.
+#: Host names of this machine, which no web site can have.
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _HEALTH = "/_stcore/health"
-#: Address of metrics on sessions and storage, which Streamlit would show to anyone.
+#: Path of metrics on sessions and storage, which Streamlit would show to anyone.
 _METRICS = "/_stcore/metrics"
 #: Environment variable that permits requests for metrics.
 METRICS = "FAIRDASH_METRICS"
@@ -146,7 +146,7 @@ class Guard:
 
 
 def refusal_of(hosts: list[str], origins: list[str]) -> str | None:
-    """Return the reason to refuse a request with these Host and Origin headers; None if it is allowed."""
+    """Return the reason to refuse a request with these Host and Origin headers, or None if it is allowed."""
     host = _host_and_port(f"http://{hosts[0]}") if len(hosts) == 1 else None
     if host is None or not _is_allowed_host(host[0]):
         return (
@@ -155,7 +155,7 @@ def refusal_of(hosts: list[str], origins: list[str]) -> str | None:
         )
     if not origins:
         return None
-    # Behind a proxy, the page may use https, so a missing port means the port of the page's scheme.
+    # Behind a proxy, the page may use https, so a missing port means the default port of the page's scheme.
     scheme = origins[0].partition("://")[0].lower()
     origin = _host_and_port(origins[0]) if len(origins) == 1 and scheme in _DEFAULT_PORTS else None
     if origin is None or origin != _host_and_port(f"{scheme}://{hosts[0]}"):
@@ -164,12 +164,12 @@ def refusal_of(hosts: list[str], origins: list[str]) -> str | None:
 
 
 def _values(scope: Scope, header: str) -> list[str]:
-    asked = header.lower().encode("latin-1")
-    return [value.decode("latin-1") for name, value in scope["headers"] if name == asked]
+    header_bytes = header.lower().encode("latin-1")
+    return [value.decode("latin-1") for name, value in scope["headers"] if name == header_bytes]
 
 
 def _refusal_without_user(scope: Scope) -> str | None:
-    """Return the reason to refuse a request that names no user; the health check needs no user."""
+    """Return the reason to refuse a request that names no user. The health check needs no user."""
     header = os.environ.get(USER_HEADER)
     if not header or scope["path"] == _HEALTH:
         return None
@@ -187,7 +187,7 @@ def _refusal_of_address(path: str) -> str | None:
 
 
 def _host_and_port(address: str) -> tuple[str, int] | None:
-    """Return host and port of an address that has no other parts; None for any other text."""
+    """Return host and port of an address that has no other parts, or None for any other string."""
     try:
         parts = urlsplit(address)
         port = parts.port
@@ -201,9 +201,9 @@ def _host_and_port(address: str) -> tuple[str, int] | None:
 def _is_allowed_host(name: str) -> bool:
     if name in LOOPBACK:
         return True
-    for own in (*config.get_option("server.allowedHosts"), config.get_option("browser.serverAddress")):
-        own = str(own).strip().lower().rstrip(".")
-        if own in ("*", name) or (own.startswith("*.") and name.endswith(own[1:])):
+    for pattern in (*config.get_option("server.allowedHosts"), config.get_option("browser.serverAddress")):
+        pattern = str(pattern).strip().lower().rstrip(".")
+        if pattern in ("*", name) or (pattern.startswith("*.") and name.endswith(pattern[1:])):
             return True
     return False
 

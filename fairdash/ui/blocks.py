@@ -1,4 +1,4 @@
-"""Rendering of blocks on a page, and of the interactive figure, which is called the stage.
+"""Display of blocks of text, pictures and tables on a page, and of the interactive figure (“stage”).
 
 The interactive figure receives data, draws frames in the browser, and sends one event when the user releases
 the slider.
@@ -23,12 +23,12 @@ from fairdash.views.figures.stage import stage_script, stage_style
 
 
 def show_blocks(blocks: Iterable[Block], keys: Keys) -> None:
-    """Show sentences, facts, pictures and tables in order; a table with a file name can be downloaded.
+    """Show sentences, facts, pictures and tables in order. A table with a file name can be downloaded.
 
     Parameters
     ----------
     keys
-        Widget keys of the calling file; each picture and download has a key with the name of the picture or
+        Widget keys of the calling file. Each picture and download has a key with the name of the picture or
         file.
     """
     for block in blocks:
@@ -39,7 +39,7 @@ def show_blocks(blocks: Iterable[Block], keys: Keys) -> None:
         elif isinstance(block, str):
             st.markdown(unbroken(safe(block)))
         elif isinstance(block, list):
-            st.markdown(unbroken("\n".join(f"- {safe(each)}" for each in block)))
+            st.markdown(unbroken("\n".join(f"- {safe(item)}" for item in block)))
         elif isinstance(block, dict):
             for name, text in block.items():
                 st.markdown(unbroken(f"**{safe(name)}** · {safe(text)}"))
@@ -55,23 +55,23 @@ def show_table(table: Table, keys: Keys) -> None:
         st.markdown(f"**{safe(table.title)}**")
     # Streamlit's grid needs unique column names, and does not render Markdown in headers.
     kept, names = ~table.frame.columns.duplicated(), [visible(name, keep="") for name in table.columns]
-    shown: Any
+    styled: Any
     if table.file and len(table.frame) <= MAX_ROWS:
-        shown = pd.DataFrame(table.rows, columns=names).loc[:, kept]
+        styled = pd.DataFrame(table.rows, columns=names).loc[:, kept]
     else:
-        # Long tables contain numbers instead of texts, so that users can sort by value. Drawing numbers takes
-        # ten times as long as drawing texts.
+        # Long tables contain numbers, so that users can sort by value. Short tables contain strings, because
+        # numbers take ten times as long to draw.
         write: dict[Any, Any] = {
-            name: partial(table.written, str(own)) for name, own in zip(names, table.frame, strict=True)
+            name: partial(table.written, str(cells)) for name, cells in zip(names, table.frame, strict=True)
         }
-        shown = table.frame.set_axis(names, axis=1).loc[:, kept].reset_index(drop=True).style.format(write)
+        styled = table.frame.set_axis(names, axis=1).loc[:, kept].reset_index(drop=True).style.format(write)
     if presented() and len(table.frame) <= MAX_ROWS:
-        # The text of Streamlit's grid is too small for a lecture hall, so presentation mode shows a static
-        # table.
-        large = pd.DataFrame(table.rows, columns=[safe(each) for each in names]).loc[:, kept].map(safe)
-        st.table(large, hide_index=True, alt=table.title)
+        # Presentation mode shows a static table, because the text of Streamlit's grid is too small for a
+        # lecture hall.
+        full_table = pd.DataFrame(table.rows, columns=[safe(name) for name in names]).loc[:, kept].map(safe)
+        st.table(full_table, hide_index=True, alt=table.title)
     else:
-        st.dataframe(shown, hide_index=True, alt=table.title)
+        st.dataframe(styled, hide_index=True, alt=table.title)
     if table.note:
         st.caption(safe(table.note))
     if table.file:
@@ -91,7 +91,7 @@ def show_stage(
     presented_share: float = 0.5,
     presented_text: int = ENLARGED,
 ) -> None:
-    """Show a slider, with pictures, cards and a table that change as the slider moves.
+    """Show a slider with pictures, cards and a table that change as the slider moves.
 
     Parameters
     ----------
@@ -103,11 +103,12 @@ def show_stage(
         whose ``cells`` have a value per stop, or are the y values of the named move. A move identifies an
         object of a figure by ``figure``, ``kind`` ("trace", "note", "shape", "tick" or "scale") and ``part``
         (the position), and lists the values of each changing property, one per stop. Numbers, and lists of
-        numbers, are interpolated between stops; all other values change at once. ``mix`` defines a trace's y
+        numbers, are interpolated between stops. All other values change at once. ``mix`` defines a trace's y
         values as a sum of ``parts`` with weights ``shares`` that change with the slider, or as the
-        exponential of this sum. A slider with ``play`` (milliseconds per stop) has buttons to play and step.
-        With ``variants`` (``label``, ``names``, ``at``) all lists contain first the stops of the first
-        variant, then those of the second, and so on; `on_release` receives the position in this joint list.
+        exponential of this sum. A slider with ``play`` (milliseconds per stop) has buttons that play the
+        animation or move by one stop. With ``variants`` (``label``, ``names``, ``at``) all lists contain
+        first the stops of the first variant, then those of the second, and so on; `on_release` receives the
+        position in this joint list.
     on_release
         Function called with the position of the stop when the user releases the slider.
     presented_share, presented_text
@@ -118,15 +119,15 @@ def show_stage(
 
     def released() -> None:
         # The browser may send any value, but only a position of the slider is accepted.
-        at = st.session_state[key].released
-        places = len(data["slider"]["stops"]) * len(data.get("variants", {}).get("names", [""]))
-        if isinstance(at, int) and 0 <= at < places:
-            on_release(at)
+        position = st.session_state[key].released
+        n_frames = len(data["slider"]["stops"]) * len(data.get("variants", {}).get("names", [""]))
+        if isinstance(position, int) and 0 <= position < n_frames:
+            on_release(position)
 
     larger = {"text": presented_text, "share": presented_share} if presented() else {}
     figures = [
-        each | larger | {"form": form, "name": f"fairdash-{name_in(key)}-{place + 1}"}
-        for place, each in enumerate(data["figures"])
+        each | larger | {"form": form, "name": f"fairdash-{name_in(key)}-{index + 1}"}
+        for index, each in enumerate(data["figures"])
     ]
     _component()(key=key, data=data | {"figures": figures}, on_released_change=released)
 

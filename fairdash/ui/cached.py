@@ -1,4 +1,4 @@
-"""Cached calls of the library, with content hashes and ids as keys; most calls return a copy."""
+"""Cached calls of the library, with content hashes and ids as keys. Most calls return a copy."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
-from fairdash.data.source import CatalogueSource, DatasetSource, UploadSource, bounded
-from fairdash.data.uploads import check_kept, forget_tables, read_upload, table_of_upload
+from fairdash.data.source import CatalogueSource, DatasetSource, UploadSource, limit_memory_of_tables
+from fairdash.data.uploads import check_stored, clear_cached_tables, read_upload, table_of_upload
 from fairdash.dependence import independence_test, measure
 from fairdash.dependence.classical import RankLink, rank_link
 from fairdash.dependence.grouping import as_groups
@@ -53,27 +53,28 @@ Asked = ParamSpec("Asked")
 Found = TypeVar("Found")
 
 
-class _LastDeletion:
+class _DeletionWatch:
     """Last deletion that this process has noticed."""
 
     deletion: bytes | None = None
 
 
-def forget_what_was_deleted() -> None:
+def drop_deleted_entries() -> None:
     """Clear the caches if any process has deleted a file in ``FAIRDASH_HOME`` since the last call.
 
     A cache that is not cleared would return tables whose sources were deleted.
     """
     last = last_deletion()
-    if _LastDeletion.deletion != last:
-        if _LastDeletion.deletion is not None:
+    if _DeletionWatch.deletion != last:
+        if _DeletionWatch.deletion is not None:
             st.cache_data.clear()
             st.cache_resource.clear()
-            forget_tables()
-        _LastDeletion.deletion = last
+            clear_cached_tables()
+        _DeletionWatch.deletion = last
 
 
-#: Functions that turn arguments into cache keys, by type; the key omits arguments whose names begin with "_".
+#: Functions that turn arguments into cache keys, by type. Arguments whose names begin with "_" are not in the
+#: key.
 _CACHE_KEYS: dict[str | type[Any], Callable[[Any], object]] = {
     CatalogueSource: DatasetSource.to_json,
     UploadSource: DatasetSource.to_json,
@@ -98,8 +99,8 @@ def _cached_on_server(
     spinner
         Text that the page shows during the computation.
     shared
-        Whether all callers get the same object, which they must not change, instead of a copy. Copying a
-        large run's predictions on every rerun would take longer than drawing them.
+        True if all callers get the same object instead of a copy. They must not change it. A copy of a large
+        run's predictions on every rerun would take longer than drawing them.
     by_view
         Function that returns the part of a comparison on which the values depend.
     """
@@ -111,9 +112,9 @@ def _cached_on_server(
 
         @wraps(function)
         def found(*args: Asked.args, **kwargs: Asked.kwargs) -> Found:
-            forget_what_was_deleted()
-            for each in (*args, *kwargs.values()):
-                _check_access(each)
+            drop_deleted_entries()
+            for argument in (*args, *kwargs.values()):
+                _check_access(argument)
             value: Found = cached(*args, **kwargs)
             return value
 
@@ -122,27 +123,26 @@ def _cached_on_server(
     return make
 
 
-def _check_access(thing: object, owner: str | None = None) -> None:
+def _check_access(record: object, owner: str | None = None) -> None:
     """Raise an error if a file or run is deleted or has another owner than `owner` (default: the user)."""
-    if isinstance(thing, UploadSource):
-        check_kept(thing.sha256, owner=owner or current_owner())
-    elif isinstance(thing, Run):
-        Run(thing.id, owner=owner or current_owner())
+    if isinstance(record, UploadSource):
+        check_stored(record.sha256, owner=owner or current_owner())
+    elif isinstance(record, Run):
+        Run(record.id, owner=owner or current_owner())
 
 
 @st.cache_data(max_entries=4, show_spinner=False, hash_funcs=_CACHE_KEYS)
 def _load(source: DatasetSource) -> Dataset:
-    with bounded():
+    with limit_memory_of_tables():
         return source.load()
 
 
 def dataset_of(source: DatasetSource, *, owner: str | None = None) -> Dataset:
     """Return a source's data set, read once per server.
 
-    `owner` is by default the current user; a thread must pass `owner`, because a thread has no browser
-    session.
+    `owner` is by default the current user. A thread has no browser session, so it must pass `owner`.
     """
-    forget_what_was_deleted()
+    drop_deleted_entries()
     _check_access(source, owner)
     return _load(source)
 
@@ -150,12 +150,12 @@ def dataset_of(source: DatasetSource, *, owner: str | None = None) -> Dataset:
 @_cached_on_server(2, shared=True)
 def table_of(source: DatasetSource) -> pd.DataFrame:
     """Return all columns of a source's table, regardless of their roles."""
-    with bounded():
+    with limit_memory_of_tables():
         return source.table()
 
 
 def roles_of(source: DatasetSource) -> Roles:
-    """Return the roles that a source assigns or, if the source assigns none, the roles of its data set."""
+    """Return the roles from a source or, if it has none, the roles from its data set."""
     return dataset_of(source).roles if source.roles is None else source.roles
 
 
@@ -174,7 +174,7 @@ def fronts_of(run: Run, *, sensitive: str) -> dict[str, Front]:
 @_cached_on_server(12, shared=True, by_view=lambda c: (c.objective, c.sensitive, c.measure, c.b.method, c.a))
 def stops_of(run: Run, comparison: Comparison) -> Stops:  # noqa: ARG001 (the run is the cache's key)
     """Return the values that the figure with the slider shows, for every stop of the slider."""
-    # Importing charts takes long, so this function imports them only when it needs them.
+    # The import is local, because importing charts takes long.
     from fairdash.views.reports import stage
 
     return stage.stops_of(comparison)
@@ -204,30 +204,30 @@ def _cap_cost(
 
 
 def cap_cost_of(run: Run, job: ModelJob, comparison: Comparison, max_change: float) -> pd.DataFrame | None:
-    """Return the cost of limiting a fitted tariff's changes; None if no test premiums are stored."""
+    """Return the cost of a cap on a fitted tariff's changes, or None if no test premiums are stored."""
     dataset = dataset_of(run.spec.source)
     premiums = job.test_premiums(n_splits=len(comparison.result.splits), n_rows=dataset.n_rows)
     return None if premiums is None else _cap_cost(job.id, comparison, max_change, premiums, dataset)
 
 
 def upload_of(digest: str, name: str, reading: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport]:
-    """Return an uploaded file's table and the report on reading it; each file is parsed once per server."""
-    forget_what_was_deleted()
-    check_kept(digest, owner=current_owner())
-    with bounded():
+    """Return an uploaded file's table and reading report. Each file is parsed once per server."""
+    drop_deleted_entries()
+    check_stored(digest, owner=current_owner())
+    with limit_memory_of_tables():
         return table_of_upload(digest, reading, name=name)
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
 def _contents(digest: str) -> tuple[str, tuple[str, ...]]:
-    with bounded():
+    with limit_memory_of_tables():
         return file_contents(read_upload(digest))
 
 
 def contents_of(digest: str) -> tuple[str, tuple[str, ...]]:
     """Return the format of an uploaded file, and its sheets or tables."""
-    forget_what_was_deleted()
-    check_kept(digest, owner=current_owner())
+    drop_deleted_entries()
+    check_stored(digest, owner=current_owner())
     return _contents(digest)
 
 
@@ -237,7 +237,7 @@ def columns_of_classes(
     *,
     table: str,  # noqa: ARG001 (the cache's key)
 ) -> tuple[str, ...]:
-    """Return the columns that an audit can use as classes; `table` identifies the frame."""
+    """Return the columns that an audit can use as classes. `table` is a string that identifies the frame."""
     classes = {str(name): as_classes(_frame[name]) for name in _frame}
     return tuple(name for name, each in classes.items() if each is not None and why_no_classes(each) is None)
 
@@ -252,7 +252,7 @@ def suggestion_of(
 ) -> tuple[Suggestion, tuple[PricingTarget, ...]]:
     """Return suggested roles for a table's columns, and its possible pricing targets.
 
-    `table` is a text that identifies the frame in the cache.
+    `table` is a string that identifies the frame in the cache.
     """
     return suggest_roles(_frame, target=target, prediction=prediction), pricing_targets(_frame)
 
@@ -269,7 +269,7 @@ def check_of(
     group: str | None,
     columns: tuple[str, ...],
 ) -> DataCheck:
-    """Return columns that certainly or possibly reveal the target; `table` identifies the frame."""
+    """Return columns that certainly or possibly reveal the target. `table` identifies the frame."""
     return check_data(
         _frame,
         target=target,
@@ -281,18 +281,18 @@ def check_of(
     )
 
 
-#: Texts and tables of the Data page: remarks on the target's zeros and tail, the resolution of each
+#: Contents of the Data page: remarks on the target's zeros and tail, the number of distinct groups in each
 #: sensitive column, a profile of each column, and fixes that would add columns.
 Summary = tuple[tuple[str, ...], Mapping[str, str], tuple[ColumnProfile, ...], tuple[Problem, ...]]
 
 
-#: Kinds of fixes that convert a column to a feature.
+#: Kinds of fixes that make a column a feature.
 _OF_FEATURES = ("convert", "dash_zero", "keep")
 
 
 @_cached_on_server(8)
 def _fixes_of_table(_frame: pd.DataFrame, *, table: str) -> tuple[Problem, ...]:  # noqa: ARG001 (the cache's key)
-    """Return the fixes for all columns of a table; fixes do not depend on roles, so they are cached."""
+    """Return the fixes for all columns of a table. They are cached, because they do not depend on roles."""
     return fixes_of_columns(_frame)
 
 
@@ -303,13 +303,13 @@ def summary_of(source: DatasetSource) -> Summary:
     open_fixes: tuple[Problem, ...] = ()
     if isinstance(source, UploadSource):
         frame, _ = upload_of(source.sha256, source.name, source.reading)
-        decided = {fix.column for fix in source.fixes}
-        with_role = {column for part in source.roles.parts.values() for column in part}
+        fixed_columns = {fix.column for fix in source.fixes}
+        role_columns = {column for part in source.roles.parts.values() for column in part}
         open_fixes = tuple(
-            way
-            for way in _fixes_of_table(frame, table=f"{source.sha256} {source.reading}")
-            if way.column not in decided
-            and way.column in (source.roles.features if way.fixes[0].kind in _OF_FEATURES else with_role)
+            fix
+            for fix in _fixes_of_table(frame, table=f"{source.sha256} {source.reading}")
+            if fix.column not in fixed_columns
+            and fix.column in (source.roles.features if fix.fixes[0].kind in _OF_FEATURES else role_columns)
         )
     support = {name: support_sentence(dataset.sensitive[name]) for name in dataset.roles.sensitive}
     totals = claims_in_total(dataset.features)
@@ -317,7 +317,7 @@ def summary_of(source: DatasetSource) -> Summary:
     return target_remarks(dataset.target), support, profile, open_fixes
 
 
-#: Maximum number of rows for a measurement on the page; larger tables are sampled at random.
+#: Maximum number of rows for a measurement on the page. Larger tables are sampled at random.
 ROWS_MEASURED = 5000
 
 
@@ -325,8 +325,8 @@ ROWS_MEASURED = 5000
 def link_of(dataset: Dataset, sensitive: str) -> tuple[float, float, int]:
     """Return the dependence of the target on a sensitive column.
 
-    The result contains the value of the default measure, weighted by exposure; the p-value of the test of
-    independence; and the number of rows used, at most ROWS_MEASURED.
+    The result contains the value of the default measure (weighted by exposure), the p-value of the test of
+    independence, and the number of rows used (at most ROWS_MEASURED).
     """
     y, s, weight = _columns(dataset, sensitive)
     groups = dataset.groups
@@ -335,9 +335,9 @@ def link_of(dataset: Dataset, sensitive: str) -> tuple[float, float, int]:
         y, s = y[rows], s[rows]
         weight = None if weight is None else weight[rows]
         groups = None if groups is None else groups[rows]
-    counted: dict[str, Any] = {"sample_weight": weight, "groups": groups, "random_state": 0}
-    test = independence_test(y, s, n_permutations=ENOUGH_PERMUTATIONS, **counted)
-    value = measure(DEFAULT_MEASURE, y, s, **counted)
+    test_options: dict[str, Any] = {"sample_weight": weight, "groups": groups, "random_state": 0}
+    test = independence_test(y, s, n_permutations=ENOUGH_PERMUTATIONS, **test_options)
+    value = measure(DEFAULT_MEASURE, y, s, **test_options)
     return value, test.p_value, test.n
 
 

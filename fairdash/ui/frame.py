@@ -1,4 +1,4 @@
-"""Functions that all pages use: error messages in plain words, and one style of charts."""
+"""Functions for all pages, with error messages in plain words and one style of charts."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ _PLOTLY = {"displaylogo": False, "showSendToCloud": False, "modeBarButtonsToRemo
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
-    """Show errors in this block in plain words; a traceback is written to the log, never to the page."""
+    """Show errors in this block in plain words. A traceback is written to the log, never to the page."""
     try:
         yield
     except Exception as error:
-        st.error(in_plain_words(error))
+        st.error(error_in_words(error))
 
 
-def in_plain_words(error: Exception) -> str:
+def error_in_words(error: Exception) -> str:
     """Return an error's message in Markdown, and write the traceback of an unexpected error to the log."""
     if isinstance(error, FairdashError):
         lines = [safe(problem) for problem in error.problems]
@@ -72,7 +72,7 @@ def in_plain_words(error: Exception) -> str:
 
 def show_problems(error: FairdashError) -> None:
     """Show all problems of an error as plain text, one per line."""
-    st.error(in_plain_words(error))
+    st.error(error_in_words(error))
 
 
 def show_fixes(problems: Sequence[Problem], *, key: str, fix: Callable[[Fix], None], blocked: bool) -> None:
@@ -87,7 +87,7 @@ def show_fixes(problems: Sequence[Problem], *, key: str, fix: Callable[[Fix], No
     fix
         Function called with the fix that the user chooses.
     blocked
-        Whether the page can't continue before the problems are fixed; if so, the problems are red.
+        True if the page can't continue before the problems are fixed. They are then red.
     """
     for problem in problems:
         (st.error if blocked else st.info)(safe(problem))
@@ -103,7 +103,7 @@ def theme() -> Theme:
     return theme_of(dark=st.context.theme.type == "dark")
 
 
-#: Session key of the file format for saved charts: "PNG" or "SVG".
+#: Session key of the file format for saved charts ("PNG" or "SVG").
 PICTURE_FORMAT = KEY("picture-format")
 
 
@@ -112,7 +112,7 @@ def picture_format() -> str:
     return str(st.session_state.get(PICTURE_FORMAT, "PNG")).lower()
 
 
-#: Style of presentation mode: no sidebar, and text of at least 18 px.
+#: Style of presentation mode, without a sidebar and with text of at least 18 px.
 PRESENTED = """<style>
 html { font-size: 21px; --presented: 1rem }
 h1 { font-size: 1.6rem !important; padding: 0 !important }
@@ -126,7 +126,7 @@ ENLARGED = 18
 
 def presented() -> bool:
     """Return whether the page is in presentation mode."""
-    # When a page opens, the switch does not exist yet, so its value comes from the address.
+    # The switch does not exist yet when a page opens, so its value comes from the address.
     in_address = st.query_params.get(Address.PRESENT) == "true"
     return bool(st.session_state.get(Address.PRESENT, in_address))
 
@@ -140,19 +140,19 @@ def enlarged(figure: go.Figure, text: int = ENLARGED) -> go.Figure:
     """Return the figure with wider margins and a text size of at least this number of pixels."""
     figure.update_layout(font_size=text, title_font_size=text + 4, hoverlabel_font_size=text)
     title = figure.layout.title
-    # Larger text makes a title of several lines higher, so the figure must be higher, too.
-    more = (text / 13 - 1) * room_of(str(title.text), str(title.subtitle.text))
-    height = 1.15 * figure.layout.height + more
+    # Larger text makes a title of several lines higher, so the figure must also be higher.
+    extra_height = (text / 13 - 1) * room_of(str(title.text), str(title.subtitle.text))
+    height = 1.15 * figure.layout.height + extra_height
     figure.update_layout(title_subtitle_font_size=text, height=height)
-    if more:
-        figure.update_layout(margin_t=figure.layout.margin.t + 1.3 * more, title_automargin=False)
-        figure.update_layout(title_y=title.y - more / height)
+    if extra_height:
+        figure.update_layout(margin_t=figure.layout.margin.t + 1.3 * extra_height, title_automargin=False)
+        figure.update_layout(title_y=title.y - extra_height / height)
     figure.update_annotations(font_size=text)
     return figure
 
 
 def chart(figure: go.Figure, *, key: str, alt: str) -> None:
-    """Show a chart with a camera button; `alt` describes the chart in words."""
+    """Show a chart with a camera button. `alt` describes the chart in words."""
     if presented():
         figure = enlarged(figure)
     form = picture_format()
@@ -161,7 +161,7 @@ def chart(figure: go.Figure, *, key: str, alt: str) -> None:
 
 
 def make_folders_private() -> None:
-    """Make folders with personal data private, once per server; report folders that other users can read."""
+    """Make folders with personal data private, once per server. Report folders that other users can read."""
     folders = _made_private()
     if folders:
         names = safe(", ".join(map(str, folders)))
@@ -181,8 +181,8 @@ def _made_private() -> list[Path]:
 def freeze_imports() -> None:
     """Exclude all objects that are already loaded from garbage collection.
 
-    Streamlit collects garbage after every run of a script. If each collection traversed all imported modules,
-    redrawing a slider would consist mostly of collecting garbage.
+    Streamlit runs Python's garbage collection after every run of a script. If each collection visited all
+    objects of imported modules, it would take most of the time to redraw a slider.
     """
     gc.collect()
     gc.freeze()

@@ -1,6 +1,6 @@
-"""Home page: prices by age with a fairness slider, three links to other pages, and recent runs.
+"""Home page with prices by age, a fairness slider, three links to other pages, and recent runs.
 
-The module also contains the guided tour, which has five steps, and which users can leave at any step.
+The module also contains the guided tour of five steps, which users can leave at any step.
 """
 
 from __future__ import annotations
@@ -33,8 +33,7 @@ CARDS = (
     (
         "lesson",
         "Start the lesson",
-        "Make a guess in each of five scenes, which are about links that correlation misses, about noise, "
-        "and about who pays.",
+        "A lesson of five screens about links that correlation misses, about noise, and about who pays.",
     ),
     (
         "audit",
@@ -54,12 +53,12 @@ def show_curve() -> None:
     """Show a sentence, a slider and a curve, from numbers included in the package."""
     data = _numbers()
     lams = data["lam"]
-    at = st.session_state.get(_POSITION, lams.index(BEGIN))
+    index = st.session_state.get(_POSITION, lams.index(BEGIN))
 
     def store_position(at: int) -> None:
         st.session_state[_POSITION] = at
 
-    st.markdown(f"**{sentence(data, at)}**")
+    st.markdown(f"**{sentence(data, index)}**")
     picture = data["dark" if st.context.theme.type == "dark" else "light"]
     stage = {
         "slider": {
@@ -69,7 +68,7 @@ def show_curve() -> None:
             "models. Points between ticks average the prices of two models.",
             "stops": [f"{lam:g}" for lam in lams],
             "ticks": [k for k, is_trained in enumerate(data["trained"]) if is_trained],
-            "at": at,
+            "at": index,
         },
         "figures": [
             {
@@ -94,16 +93,16 @@ def show_curve() -> None:
 
 def sentence(data: dict[str, Any], at: int) -> str:
     """State how the chosen weight λ changes the error, and the prices by age."""
-    apart, before = (max(data["mean"][k]) - min(data["mean"][k]) for k in (at, 0))
+    gap, gap_before = (max(data["mean"][k]) - min(data["mean"][k]) for k in (at, 0))
     if at == 0:
         return (
-            f"The most accurate price follows age: average prices differ by up to {apart:.0f} € between ages."
+            f"The most accurate price follows age: average prices differ by up to {gap:.0f} € between ages."
         )
     error = error_change(data["rmse"][0], data["rmse"][at], of_average=data["rmse_of_average"], unit="€")
     link = "no longer finds a link with age" if data["p"][at] > 0.05 else "still finds a link with age"
     return (
-        f"At λ = {data['lam'][at]:g} average prices differ by {apart:.0f} € between ages instead of "
-        f"{before:.0f} €, {error}, and a test {link}."
+        f"At λ = {data['lam'][at]:g} average prices differ by {gap:.0f} € between ages instead of "
+        f"{gap_before:.0f} €, {error}, and a test {link}."
     )
 
 
@@ -123,18 +122,18 @@ def show_cards() -> None:
 
 
 def show_recent_runs() -> None:
-    """Show the newest runs, and name runs that can't be read; show nothing if there are no runs."""
-    listed = list_runs(owner=current_owner())
-    if not (listed.runs or listed.damaged):
+    """Show the newest runs, and name runs that can't be read. Show nothing if there are no runs."""
+    runs = list_runs(owner=current_owner())
+    if not (runs.runs or runs.damaged):
         return
     st.subheader("Recent runs")
-    for recent in listed.runs[:RUNS_SHOWN]:
-        _show_run(recent)
-    if listed.runs:
+    for recent_run in runs.runs[:RUNS_SHOWN]:
+        _show_run(recent_run)
+    if runs.runs:
         st.page_link(page("runs"), label="All runs: find, name, compare, export", icon=":material/history:")
-    if listed.damaged:
+    if runs.damaged:
         st.warning(
-            f"These runs can't be read and were left unchanged: {', '.join(listed.damaged)}. Other runs are "
+            f"These runs can't be read and were left unchanged: {', '.join(runs.damaged)}. Other runs are "
             "unaffected."
         )
 
@@ -150,7 +149,7 @@ def _show_run(run: Run) -> None:
     )
 
 
-#: Steps of the tour: for each step, the name of a page, and what the user can do on this page.
+#: Steps of the tour, each with the name of a page and the user's actions on this page.
 STEPS = (
     ("data", "Data: choose a table, a target and a sensitive attribute."),
     ("lesson", "Trade-off: make a guess to see all models."),
@@ -161,7 +160,7 @@ STEPS = (
     ),
     ("train", "Train here, then download tariff and report from the Trade-off page."),
 )
-#: Query parameters, besides the tour's step, with which the tour opens a page.
+#: Query parameters with which the tour opens a page, in addition to the step of the tour.
 _ADDRESS = {"lesson": {Address.SCENE.value: "5", Address.WEIGHT.value: "3"}}
 
 
@@ -176,29 +175,29 @@ def show_tour_link() -> None:
 
 
 def show_tour_step(shown: StreamlitPage) -> None:
-    """Show the current step of the tour above the page; show nothing outside the tour.
+    """Show the current step of the tour above the page. Show nothing outside the tour.
 
     The step is in the address or, if a link without the step opened the page, in the session.
     """
-    asked = st.query_params.get(Address.VISIT) or st.session_state.get(Address.VISIT)
-    if asked is None:
+    visit = st.query_params.get(Address.VISIT) or st.session_state.get(Address.VISIT)
+    if visit is None:
         return
-    known = {str(place): step for place, step in enumerate(STEPS, 1)}
-    if asked not in known:
+    step_by_number = {str(number): step for number, step in enumerate(STEPS, 1)}
+    if visit not in step_by_number:
         _end_tour()
         return
-    st.session_state[Address.VISIT] = asked
-    if st.query_params.get(Address.VISIT) != asked:
-        st.query_params[Address.VISIT] = asked
-    (name, words), following = known[asked], str(int(asked) + 1)
+    st.session_state[Address.VISIT] = visit
+    if st.query_params.get(Address.VISIT) != visit:
+        st.query_params[Address.VISIT] = visit
+    (name, words), following = step_by_number[visit], str(int(visit) + 1)
     with st.container(border=True, key=KEY("visit")):
-        st.markdown(f"**Tour, {asked} of {len(STEPS)}.** {words}")
+        st.markdown(f"**Tour, {visit} of {len(STEPS)}.** {words}")
         with st.container(horizontal=True):
             if shown.url_path != page(name).url_path:
                 if st.button("Show me", key=KEY("show")):
-                    _go_to_step(name, asked)
-            elif following in known and st.button("Next", key=KEY("next"), type="primary"):
-                _go_to_step(known[following][0], following)
+                    _go_to_step(name, visit)
+            elif following in step_by_number and st.button("Next", key=KEY("next"), type="primary"):
+                _go_to_step(step_by_number[following][0], following)
             st.button("Leave", key=KEY("leave"), shortcut="Esc", on_click=_end_tour)
 
 

@@ -64,7 +64,7 @@ def offer_to_resume(job: Job) -> None:
 
 
 def show_progress(job: Job) -> None:
-    """Show a job's status and a button to cancel the job; call this in a fragment that runs periodically.
+    """Show a job's status and a button to cancel the job. Call this in a fragment that runs periodically.
 
     When the job ends, the whole page reruns once.
     """
@@ -96,7 +96,7 @@ def show_or_start(
     Parameters
     ----------
     job
-        The job; None if nobody has requested it.
+        The job, or None if nobody has requested it.
     show
         Function that shows the result.
     missing
@@ -117,7 +117,7 @@ def show_or_start(
 
 
 SECONDS_BETWEEN_STUDY_LOOKS = 0.7
-#: Seconds for which the slider must rest before a study starts, because each study starts a process.
+#: Seconds for which the slider must stay in place before a study starts. Each study starts a process.
 SECONDS_OF_REST = 0.6
 
 Tables = Mapping[str, pd.DataFrame]
@@ -129,20 +129,20 @@ def _finished(key: str, _job: StudyJob) -> dict[str, pd.DataFrame]:  # noqa: ARG
 
 
 def finished(study: Study) -> Tables | None:
-    """Return the tables of a study if it is finished, else None; never start the study."""
+    """Return the tables of a study if it is finished, else None. The study is never started here."""
     job = find_study(study)
     return None if job is None or job.status.state != DONE else _finished(study.key, job)
 
 
 def tables_so_far(study: Study) -> tuple[Tables, bool]:
-    """Return the tables that a study has stored so far, and whether it is finished; don't start the study."""
-    done = finished(study)
-    return (_tables(study), False) if done is None else (done, True)
+    """Return the tables that a study has stored so far, and whether it is finished, without starting it."""
+    is_finished = finished(study)
+    return (_tables(study), False) if is_finished is None else (is_finished, True)
 
 
 def follow(study: Study, show: Callable[[Tables], None] | None, *, slot: str) -> None:
-    """Start a study when the page is idle, show its progress and first results, and rerun the page when it
-    ends.
+    """Start a study when the page is idle, show its progress and first results, and rerun the page at the
+    end.
 
     Parameters
     ----------
@@ -152,12 +152,12 @@ def follow(study: Study, show: Callable[[Tables], None] | None, *, slot: str) ->
         Function that shows the tables stored so far. If `show` is None, the caller shows the tables, and the
         page reruns whenever new results are stored.
     slot
-        Name of a place on the page; a new study cancels the earlier study in the same place.
+        Name of a place on the page. A new study cancels the earlier study in the same place.
     """
     state = KEY("study", slot)
-    earlier = st.session_state.get(state)
-    if earlier is None or earlier[0] != study:
-        job = None if earlier is None else find_study(earlier[0])
+    last_request = st.session_state.get(state)
+    if last_request is None or last_request[0] != study:
+        job = None if last_request is None else find_study(last_request[0])
         if job is not None and not job.status.is_over:
             cancel(job)
         st.session_state[state] = (study, time.monotonic())

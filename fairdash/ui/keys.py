@@ -1,7 +1,8 @@
 """Keys of widgets and session values, unique for each part of a page.
 
-Keys are global to a page: Streamlit stops at a second widget with the same key. Each key therefore begins
-with the path of the file that defines the key. One enum lists all parameters of the address.
+Keys must be unique on a page, because Streamlit stops at a second widget with the same key. Each key
+therefore begins with the path of the file that defines the key. A single enum lists all parameters of the
+address.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class Address(StrEnum):
 
 
 class Keys:
-    """Widget keys of one file, which defines ``KEY = Keys(__file__)``; a widget has the key ``KEY("refit")``.
+    """Widget keys of one file, which defines ``KEY = Keys(__file__)``. A widget has the key ``KEY("refit")``.
 
     >>> KEY = Keys("fairdash/ui/somewhere/doctest_of_keys.py")
     >>> KEY("refit")
@@ -84,14 +85,14 @@ class Keys:
         path = Path(file)
         parts = path.with_suffix("").parts
         # The prefix is the part of the path that begins at the last folder "ui" or "pages", without "ui".
-        start = max((place for place, part in enumerate(parts) if part in _PREFIX_FOLDERS), default=0)
+        start = max((index for index, part in enumerate(parts) if part in _PREFIX_FOLDERS), default=0)
         self.prefix = ".".join(parts[start + (parts[start] == "ui") :]).replace(" ", "_")
-        # The same file may register its prefix again, because a page's script runs at every rerun.
+        # A file may register its prefix again, because a page's script is executed at every rerun.
         if _TAKEN.setdefault(self.prefix, path) != path:
             raise ValueError(f"Two files use the keys of {self.prefix}: {_TAKEN[self.prefix]} and {path}")
 
     def __call__(self, name: str, *parts: object) -> str:
-        """Return the key of the file's widget `name`; each combination of `parts` has a separate key."""
+        """Return the key of the file's widget `name`. Each combination of `parts` has a separate key."""
         # Parts are written as JSON, so that ("a", "b c") and ("a b", "c") differ.
         return " ".join(
             [self.prefix, name, *(json.dumps(part, ensure_ascii=False, default=str) for part in parts)]
@@ -105,4 +106,4 @@ def name_in(key: str) -> str:
     'hiding-f'
     """
     _, _, name = key.partition(" ")
-    return "-".join("".join(each if each.isalnum() or each in "_-" else " " for each in name).split())
+    return "-".join("".join(sign if sign.isalnum() or sign in "_-" else " " for sign in name).split())

@@ -1,4 +1,4 @@
-"""Parts of the pages for learning: the lesson, and “Which method?”."""
+"""Parts of the pages for learning, which are the lesson and “Which method?”."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from fairdash.views.reports.methods import (
 def show_answer() -> None:
     """Show the benchmark's findings on the default method, and the mean ranks of methods."""
     table = read_methods()
-    st.markdown("\n".join(f"- {safe(each)}" for each in summary(table)))
-    for several, words in ((False, "one sensitive attribute"), (True, "several sensitive attributes")):
-        ranks = mean_ranks(table, several=several)
+    st.markdown("\n".join(f"- {safe(sentence)}" for sentence in summary(table)))
+    for is_several, words in ((False, "one sensitive attribute"), (True, "several sensitive attributes")):
+        ranks = mean_ranks(table, several=is_several)
         if len(ranks):
             ranks.columns = [f"{100 * level:.0f} %" for level in ranks.columns]
             st.markdown(
@@ -40,18 +40,18 @@ def show_answer() -> None:
 
 
 def show_data_set() -> None:
-    """Show the front and the errors on a data set, and offer the table of all data sets for download."""
+    """Show the Pareto front and the errors on a data set, and offer a table of all data sets for download."""
     table = read_methods()
     names = {str(name): str(name).replace("_", " ") for name in table["data"].unique()}
     data = choose("Data set", names, name=Address.DATA, key=KEY("data"))
     rows = table[table["data"] == data]
-    linked = [str(each) for each in rows.loc[rows["linked"], "reading"].unique()]
+    linked = [str(reading) for reading in rows.loc[rows["linked"], "reading"].unique()]
     # For a combination of attributes, the joint dependence comes first.
-    linked.sort(key=lambda each: not each.endswith(JOINT))
+    linked.sort(key=lambda reading: not reading.endswith(JOINT))
     if linked:
         reading = choose(
             "Dependence by",
-            {each: TITLES[each] for each in linked},
+            {reading: TITLES[reading] for reading in linked},
             name=Address.READING,
             key=KEY("reading"),
         )
@@ -65,30 +65,30 @@ def show_data_set() -> None:
         )
     else:
         st.info(
-            "The standard network's predictions show no more dependence on the attribute than noise would, "
-            "so there is no dependence to reduce."
+            "The dependence of the standard network's predictions on the attribute is no higher than by "
+            "chance, so there is no dependence to reduce."
         )
     st.dataframe(errors_of(table, data), hide_index=True, alt="Errors of all methods at equal dependence")
     st.caption(
         "Each cell gives the error and half the width of its 95 % interval over the splits. ↑ and ↓ mark an "
-        "error above or below that of the default method. “no link”: the standard network's predictions "
-        "show no more dependence on the sensitive attribute than noise would."
+        "error above or below that of the default method. “no link”: the dependence of the standard "
+        "network's predictions on the sensitive attribute is no higher than by chance."
     )
     download(table, label="All results (CSV)", name="methods", key=KEY("csv"))
-    lacking = [f"{name}: {why}." for name, why in missing(table).items()]
+    lacking = [f"{name}: {text}." for name, text in missing(table).items()]
     if lacking:
         with st.expander("Methods without results on some data sets"):
-            st.markdown("\n".join(f"- {safe(each)}" for each in lacking))
+            st.markdown("\n".join(f"- {safe(sentence)}" for sentence in lacking))
 
 
 KEY = Keys(__file__)
 
-#: Name of the step that follows the last scene.
+#: Name of the step after the last scene of the lesson.
 RECAP = "recap"
-#: Glossary terms of each scene.
+#: Glossary terms of each scene, which is one screen of the lesson.
 _TERMS = {"1": ("hgr",), "2": ("hgr", "f_and_g"), "3": ("hgr",), "4": ("hgr", "f_and_g"), "5": ("hgr", "lam")}
-#: Style for a lecture hall: larger text than in presentation mode on other pages, and titles twice as large
-#: as the text.
+#: Style for a lecture hall, with larger text than in presentation mode on other pages, and titles twice as
+#: large as the text.
 _LECTURE_STYLE = f"""<style>html:root {{ font-size: {LECTURE_TEXT_SIZE}px }}
 [data-testid=stMain] h1 {{ font-size: 2rem !important }}</style>"""
 #: Print style, which hides the app's sidebar, header and checkboxes.
@@ -98,7 +98,7 @@ _PRINT = """<style>@media print {
 
 
 def show_lesson() -> None:
-    """Show the part of the lesson that the address names: a scene, the recap, or a text in a window."""
+    """Show the part of the lesson that the address names (a scene, the recap or a text in a window)."""
     if (window := st.query_params.get(Address.WINDOW)) in lesson.TEXTS:
         st.html(_PRINT)
         st.markdown(lesson.text(window))
@@ -114,7 +114,8 @@ def show_lesson() -> None:
             _show_recap()
     if presented():
         st.html(_LECTURE_STYLE)
-        # In presentation mode the lecturer explains the terms, and the scene fills the screen.
+        # In presentation mode, terms are not listed, because the lecturer explains them and the scene fills
+        # the screen.
         return
     with st.container(horizontal=True):
         for window, title in lesson.TEXTS.items():
@@ -123,27 +124,29 @@ def show_lesson() -> None:
 
 
 def _ask_for_scene() -> str:
-    """Show the back button, a control with all scenes, and the next button; return the chosen scene."""
+    """Show the back button, a control with all scenes, and the next button. Return the chosen scene."""
     titles = {name: scene.title for name, scene in SCENES.items()} | {RECAP: "Recap"}
     key, names = KEY("scene"), list(titles)
     with st.container(horizontal=True, vertical_alignment="center"):
-        back, row, on = (st.container(width="content") for _ in range(3))
+        back_button, row, right = (st.container(width="content") for _ in range(3))
     with row:
         name = choose("Scene", titles, name=Address.SCENE, key=key, hidden_label=True)
 
     def go(to: str) -> None:
         st.session_state[key] = st.query_params[Address.SCENE] = to
 
-    at = names.index(name)
-    if at > 0:
-        back.button("Back", key=KEY("back"), on_click=go, args=(names[at - 1],))
-    if at + 1 < len(names):
-        on.button("Next scene", key=KEY("next"), type="primary", on_click=go, args=(names[at + 1],))
+    scene_index = names.index(name)
+    if scene_index > 0:
+        back_button.button("Back", key=KEY("back"), on_click=go, args=(names[scene_index - 1],))
+    if scene_index + 1 < len(names):
+        right.button(
+            "Next scene", key=KEY("next"), type="primary", on_click=go, args=(names[scene_index + 1],)
+        )
     return name
 
 
 def _show_recap() -> None:
-    """Show the recap of each scene, with the reader's guess."""
+    """Show a summary of each scene, with the reader's guess."""
     st.markdown("Ada is 30 and Ben is 40. The prices of Ada and Ben followed age without any correlation.")
     for name, scene in SCENES.items():
         st.markdown(f"**{scene.title}**  \n{scene.learned} {guess_in_words(name)}")

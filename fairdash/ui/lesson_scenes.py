@@ -1,4 +1,4 @@
-"""Five scenes of the lesson with guesses: a curve to drag, and four animated scenes."""
+"""The five scenes (screens) of the lesson, with guesses. One has a curve to drag, and four are animated."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from streamlit.delta_generator import DeltaGenerator
 
 from fairdash.lab import lesson
 from fairdash.lab.figures.lesson import (
+    animation,
     duel_curve_figure,
     duel_path_figure,
-    moving,
     noise_figure,
     payers_age_figure,
     payers_front_figure,
@@ -37,7 +37,7 @@ KEY = Keys(__file__)
 Pictures = list[dict[str, Any]]
 
 
-#: Share of the window's height for a picture: normally, and in presentation mode, where text is larger.
+#: Share of the window's height for a picture. It is smaller in presentation mode, where text is larger.
 _SHARE, _PRESENTED_SHARE = 0.6, 0.43
 #: Text size for a lecture hall, in pixels.
 LECTURE_TEXT_SIZE = 24
@@ -58,7 +58,7 @@ class Control:
     values
         Map of each value in the address to its display text.
     default
-        Value used if the address has no value, or an unknown one.
+        Value that is used if the value in the address is missing or unknown.
     """
 
     label: str
@@ -73,32 +73,32 @@ class Control:
         return list(self.values).index(value if value in self.values else self.default)
 
 
-def drawn(
+def animate(
     figures: Sequence[go.Figure], *, alt: str, large: bool, table: tuple[str, str, str] | None = None
 ) -> dict[str, Any]:
-    """Return an animated picture for :func:`show_stage`, from a figure per state; callers cache the picture.
+    """Return an animated picture for :func:`show_stage`, from a figure per state. Callers cache it.
 
     Parameters
     ----------
     figures
-        Figures of all states, first those of the first variant.
+        Figures of all states, beginning with those of the first variant.
     alt
         Content of the picture in words.
     large
-        Whether the picture is for presentation mode.
+        True if the picture is for presentation mode.
     table
         Title of a table for readers who can't see the picture, name of the trace it shows, and column header.
     """
     if large:
         enlarged(figures[0], LECTURE_TEXT_SIZE)
-    spec, moves = moving(figures)
+    spec, moves = animation(figures)
     return {"spec": spec, "moves": moves, "alt": alt, "table": table}
 
 
 def show_moving(
     scene: str, pictures: Sequence[dict[str, Any]], *, slider: Control, variants: Control | None = None
 ) -> None:
-    """Show a slider and pictures made by :func:`drawn`; releasing the slider updates the address."""
+    """Show a slider and pictures from :func:`animate`. Releasing the slider updates the address."""
 
     def store_position(at: int) -> None:
         variant, stop = divmod(at, len(slider.values))
@@ -106,19 +106,19 @@ def show_moving(
         if variants:
             st.query_params[variants.name] = list(variants.values)[variant]
 
-    moves = [move | {"figure": k} for k, picture in enumerate(pictures) for move in picture["moves"]]
+    moves = [change | {"figure": k} for k, picture in enumerate(pictures) for change in picture["moves"]]
     data: dict[str, Any] = {
         "slider": {
             "label": slider.label,
             "symbol": slider.symbol,
             "help": "",
             "stops": list(slider.values.values()),
-            # Ticks for 12 or more values would be too close to each other.
+            # With 12 or more values, ticks would be too close to each other.
             "ticks": list(range(len(slider.values))) if len(slider.values) < 12 else [],
             "at": slider.at(),
             "play": _ANIMATION_MS / (len(slider.values) - 1),
         },
-        "figures": [{"spec": each["spec"], "alt": each["alt"], "share": _SHARE} for each in pictures],
+        "figures": [{"spec": item["spec"], "alt": item["alt"], "share": _SHARE} for item in pictures],
         "moves": moves,
         "cards": [],
         "table": _table(pictures[0], moves),
@@ -145,27 +145,27 @@ def _table(picture: dict[str, Any], moves: list[dict[str, Any]]) -> dict[str, An
     traces = picture["spec"]["data"]
     part = next(k for k, trace in enumerate(traces) if trace["name"] == name)
     shown_trace = {"figure": 0, "kind": "trace", "part": part}
-    place = next((k for k, each in enumerate(moves) if shown_trace.items() <= each.items()), None)
-    if place is None:
+    index = next((k for k, each in enumerate(moves) if shown_trace.items() <= each.items()), None)
+    if index is None:
         return None
-    rows = [[each] for each in traces[part].get("text") or (f"{x:.1f}" for x in traces[part]["x"])]
-    return {"title": title, "head": [head], "rows": rows, "move": place}
+    rows = [[label] for label in traces[part].get("text") or (f"{x:.1f}" for x in traces[part]["x"])]
+    return {"title": title, "head": [head], "rows": rows, "move": index}
 
 
-def guesses() -> dict[str, str]:
+def stored_guesses() -> dict[str, str]:
     """Return the reader's guesses, by scene."""
     stored: dict[str, str] = st.session_state.setdefault(KEY("guesses"), {})
     return stored
 
 
-def guessed(name: str) -> bool:
-    """Show the reader's guess and the answer, or ask for a guess; return whether there is a guess."""
+def has_guessed(name: str) -> bool:
+    """Show the reader's guess and the answer, or ask for a guess. Return whether there is a guess."""
     scene, key = SCENES[name], KEY("guess", name)
 
     def keep() -> None:
-        guesses()[name] = st.session_state[key]
+        stored_guesses()[name] = st.session_state[key]
 
-    if name not in guesses():
+    if name not in stored_guesses():
         st.radio("What do you think?", scene.guesses, index=None, key=key, on_change=keep)
         st.caption("Make a guess to see the answer.")
         return False
@@ -175,14 +175,14 @@ def guessed(name: str) -> bool:
 
 def guess_in_words(name: str) -> str:
     """Return the reader's guess in a scene and the correct answer, in Markdown."""
-    if name not in guesses():
+    if name not in stored_guesses():
         return "No guess yet."
-    guess, right = guesses()[name], SCENES[name].right
-    verdict = ":green-badge[right]" if guess == right else f"The answer: *{right}*."
-    return f"Your guess: *{guess}*. {verdict}"
+    guess_text, right = stored_guesses()[name], SCENES[name].right
+    verdict = ":green-badge[right]" if guess_text == right else f"The answer: *{right}*."
+    return f"Your guess: *{guess_text}*. {verdict}"
 
 
-#: Name of a page, and the parameters with which this page shows the data of a scene.
+#: For each scene, the page that shows its data, and the parameters of the page's address.
 Lab = tuple[str, Mapping[str, str]]
 
 
@@ -192,7 +192,7 @@ def to_lab(name: str, address: Mapping[str, str]) -> None:
     st.page_link(page(name), label="Open in the lab", icon=icon, query_params=dict(address))
 
 
-def _play(
+def _play_button(
     scene: str,
     pictures: Callable[[bool], Pictures],
     *,
@@ -202,14 +202,14 @@ def _play(
     lab: Lab,
     columns: Sequence[DeltaGenerator] = (),
 ) -> None:
-    """Show an animated scene: its pictures and, next to them, the guess, a sentence and a link."""
+    """Show an animated scene with its pictures and, next to them, the guess, a sentence and a link."""
     left, right = columns or st.columns([3, 1])
     with right:
-        if answered := guessed(scene):
+        if has_guess := has_guessed(scene):
             st.markdown(says())
         to_lab(*lab)
     with left:
-        show_moving(scene, pictures(answered), slider=slider, variants=variants)
+        show_moving(scene, pictures(has_guess), slider=slider, variants=variants)
 
 
 #: Number of dots in scene 1, which follow the curve that the reader drags.
@@ -217,7 +217,7 @@ _DOTS = 200
 
 
 def current_points() -> lesson.Points:
-    """Return the curve in the address, or the hump curve if there is none or scene 1 can't show it."""
+    """Return the curve in the address, or the hump-shaped curve if scene 1 can't show it or there is none."""
     if Address.POINTS not in st.query_params:
         return lesson.HUMP
     points = points_from_address()
@@ -229,7 +229,7 @@ def show_curve() -> None:
     left, right = st.columns([3, 1])
     points = current_points()
     with right:
-        answered = guessed("1")
+        has_guess = has_guessed("1")
         answer = st.empty()
         link_place = st.container()
     with left:
@@ -240,24 +240,24 @@ def show_curve() -> None:
             html="<div class='stage'></div>",
         )
         rng = np.random.default_rng(0)
-        moved = draw(
+        dragged = draw(
             key=KEY("curve"),
             data={
                 "heights": [f for _, f in points],
                 "noise": lesson.CURVE_NOISE,
                 "range": [lesson.LOWEST, lesson.HIGHEST],
                 "dots": np.round([rng.uniform(-10, 10, _DOTS), rng.normal(size=_DOTS)], 3).tolist(),
-                "answered": answered,
+                "answered": has_guess,
                 "people": list(lesson.PEOPLE.items()),
                 "euros": [lesson.MIDDLE, lesson.UNIT],
                 "colours": {"rows": theme().chosen, "curve": REFERENCE, "line": theme().standard},
             },
             on_heights_change=lambda: None,
         )
-    if moved.heights is not None:
-        points = lesson.points_of([float(each) for each in moved.heights])
+    if dragged.heights is not None:
+        points = lesson.points_of([float(height) for height in dragged.heights])
         points_to_address(points)
-    if answered:
+    if has_guess:
         answer.markdown(lesson.curve_sentence(points))
     with link_place:
         to_lab(*lab_of(points))
@@ -276,13 +276,13 @@ def _text(name: str) -> str:
 
 
 def _values(numbers: Iterable[float], form: str) -> Mapping[str, str]:
-    """Return the values of a control: a map from a number, as written in the address, to its display text."""
-    return MappingProxyType({f"{each:g}": form.format(each) for each in numbers})
+    """Return the values of a control as a map from numbers, as written in the address, to display texts."""
+    return MappingProxyType({f"{number:g}": form.format(number) for number in numbers})
 
 
-#: Scene 2, in which f and g straighten a scatter plot: number of steps of its animation.
+#: Number of steps in the animation of scene 2, in which f and g straighten a scatter plot.
 FRAMES = 20
-_BENT = Control(
+_BEND_CONTROL = Control(
     label="How far",
     symbol="done",
     name=Address.BENT,
@@ -293,23 +293,24 @@ _BENT = Control(
 
 def show_straight() -> None:
     points = current_points()
-    _play(
+    _play_button(
         "2",
         lambda _: _clouds(points, look=theme(), large=presented()),
-        slider=_BENT,
-        says=lambda: lesson.straight_sentence(points, _BENT.at() / FRAMES),
+        slider=_BEND_CONTROL,
+        says=lambda: lesson.straight_sentence(points, _BEND_CONTROL.at() / FRAMES),
         lab=lab_of(points),
     )
 
 
 @st.cache_data(max_entries=20, show_spinner=False)
 def _clouds(points: lesson.Points, *, look: Theme, large: bool) -> Pictures:
-    clouds = (lesson.straightened(points, k / FRAMES) for k in range(FRAMES + 1))
+    clouds = (lesson.straightening_rows(points, k / FRAMES) for k in range(FRAMES + 1))
     figures = [straight_figure(x, y, theme=look) for x, y in clouds]
-    return [drawn(figures, alt="Scatter of age and price, which f and g transform into a line.", large=large)]
+    alt = "Scatter of age and price, which f and g transform into a line."
+    return [animate(figures, alt=alt, large=large)]
 
 
-#: Scene 3: an adversary that memorises noise.
+#: Scene 3, in which an adversary memorises noise.
 _STEPS = Control(
     label="Steps of training",
     symbol="steps",
@@ -326,7 +327,7 @@ def show_noise() -> None:
     n = lesson.NOISE_ROWS[_ROWS.at()]
     scene = lesson.noise_scene(n)
     address = {"pattern": scene.pattern, "n": str(n), "noise": f"{scene.noise:g}", "draw": str(scene.seed)}
-    _play(
+    _play_button(
         "3",
         lambda answered: _readings(answered=answered, look=theme(), large=presented()),
         slider=_STEPS,
@@ -345,10 +346,10 @@ def _readings(*, answered: bool, look: Theme, large: bool) -> Pictures:
     ]
     alt = "HGR by networks against training steps, on training rows, new rows and shuffled rows."
     table = ("Values on training rows as a table", "training rows", "Steps")
-    return [drawn(figures, alt=alt, large=large, table=table)]
+    return [animate(figures, alt=alt, large=large, table=table)]
 
 
-#: Scene 4: a predictor that trains against an adversary.
+#: Scene 4, in which a predictor trains against an adversary.
 _STEP = Control(
     label="Steps of the game",
     symbol="step",
@@ -366,7 +367,7 @@ _GAME = Control(
 
 
 def show_duel() -> None:
-    _play(
+    _play_button(
         "4",
         lambda answered: _duel(answered=answered, look=theme(), large=presented()),
         slider=_STEP,
@@ -388,10 +389,10 @@ def _duel(*, answered: bool, look: Theme, large: bool) -> Pictures:
     alt = "Average price by age during training, and the adversary's function g of age."
     description = "HGR by the adversary and by a newly trained network, and the error, against steps."
     table = ("Average price as a table", "price", "Age")
-    return [drawn(curves, alt=alt, large=large, table=table), drawn(paths, alt=description, large=large)]
+    return [animate(curves, alt=alt, large=large, table=table), animate(paths, alt=description, large=large)]
 
 
-#: Scene 5: what fairness costs, and who pays.
+#: Scene 5, about the cost of fairness and who pays it.
 _WEIGHT = Control(
     label="Weight of fairness, λ",
     symbol="λ",
@@ -408,7 +409,7 @@ def show_payers() -> None:
         objective = choose(
             "Fair means", lesson.OBJECTIVES, name=Address.OBJECTIVE, key=KEY("objective"), hidden_label=True
         )
-    _play(
+    _play_button(
         "5",
         lambda answered: _payers(objective, answered=answered, look=theme(), large=presented()),
         slider=_WEIGHT,
@@ -421,27 +422,27 @@ def show_payers() -> None:
 @st.cache_data(show_spinner=False)
 def _payers(objective: str, *, answered: bool, look: Theme, large: bool) -> Pictures:
     points, standard = lesson.payers_points(objective), lesson.payers_by_age(objective, 0.0)
-    edge, around = lesson.payers_floor(objective), lesson.payers_ages(objective)
+    edge, group_lines = lesson.payers_floor(objective), lesson.payers_ages(objective)
     # Before the guess, the pictures show only the standard model.
-    shown = [lam if answered else 0.0 for lam in lesson.payers_lams()]
+    shown_lams = [lam if answered else 0.0 for lam in lesson.payers_lams()]
     fronts = [
         payers_front_figure(points if answered else points[:1], lam=lam, edge=edge, around=points, theme=look)
-        for lam in shown
+        for lam in shown_lams
     ]
     profiles = [
         payers_age_figure(
             standard,
             lesson.payers_by_age(objective, lam) if lam else None,
             column="price" if objective == "demographic_parity" else "residual",
-            around=around,
+            around=group_lines,
             theme=look,
         )
-        for lam in shown
+        for lam in shown_lams
     ]
     alt = "Average prediction by age, for the standard model and the chosen model."
     of_fronts = "Root mean squared error against HGR, one point per weight of fairness, with the noise floor."
     table = ("The chosen model's averages as a table", "chosen", "Age")
-    return [drawn(profiles, alt=alt, large=large, table=table), drawn(fronts, alt=of_fronts, large=large)]
+    return [animate(profiles, alt=alt, large=large, table=table), animate(fronts, alt=of_fronts, large=large)]
 
 
 STAGES: Mapping[str, Callable[[], None]] = MappingProxyType(

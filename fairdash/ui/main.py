@@ -1,4 +1,4 @@
-"""Script that Streamlit runs for every page: configuration, navigation, and the page."""
+"""Script that Streamlit runs for every page. It sets options, shows the navigation, and runs the page."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import streamlit as st
 
 from fairdash.jobs.queue import ensure_workers
 from fairdash.ui.access import require_sign_in, show_user
-from fairdash.ui.cached import forget_what_was_deleted
+from fairdash.ui.cached import drop_deleted_entries
 from fairdash.ui.frame import (
     PRESENTED,
     ask_for_presentation,
@@ -24,7 +24,7 @@ from fairdash.ui.text import safe
 
 HERE = Path(__file__).parent
 
-# The tab's icon is a file, because Streamlit would load a named icon from another server.
+# The browser tab's icon is a file, because Streamlit would load a named icon from another server.
 st.set_page_config(page_title="fairdash", page_icon=HERE / "icon.svg", layout="wide")
 st.logo(HERE / "wordmark.svg", icon_image=HERE / "icon.svg")
 # Pages begin directly below the header, so that the answer is visible without scrolling.
@@ -37,7 +37,7 @@ if st.context.theme.type == "dark":
     )
 if presented():
     st.html(PRESENTED)
-forget_what_was_deleted()
+drop_deleted_entries()
 chosen = st.navigation(sections())
 require_sign_in()
 with plain_errors():
@@ -49,6 +49,6 @@ with plain_errors():
     ask_for_presentation()
 with plain_errors(), st.sidebar:
     show_user()
-    # Draw the caption after the page, because the page may change the data set in use.
+    # The caption is drawn after the page, because the page may change the data set in use.
     st.caption(f"Data in use: {safe(source_title()) or 'none'}")
 freeze_imports()

@@ -35,7 +35,7 @@ PAGES: Mapping[str, tuple[str, str, str, str]] = MappingProxyType(
 
 
 def page(name: str) -> StreamlitPage:
-    """Return the page with this name for ``st.page_link``; buttons use :func:`go_to`."""
+    """Return the page with this name for ``st.page_link``. Buttons use :func:`go_to`."""
     _, script, title, icon = PAGES[name]
     address = None if name == "home" else name
     return st.Page(
@@ -49,7 +49,7 @@ def page(name: str) -> StreamlitPage:
 
 
 def go_to(name: str, *, address: Mapping[str, str]) -> NoReturn:
-    """Leave this page for another one.
+    """Go from this page to another page.
 
     If the old page has a fragment that runs every second, the browser may already have requested another run
     of this fragment. Streamlit would then return the browser to the old page, without content. The function

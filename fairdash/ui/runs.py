@@ -11,11 +11,11 @@ from types import MappingProxyType
 import streamlit as st
 
 from fairdash.data.source import DatasetSource, UploadSource
-from fairdash.data.uploads import check_kept
+from fairdash.data.uploads import check_stored
 from fairdash.dependence import REGISTRY
 from fairdash.errors import StorageError
 from fairdash.runs.archive import export_run, import_run
-from fairdash.runs.deletion import delete_run, made_in, what_goes
+from fairdash.runs.deletion import delete_run, deletion_in_words, derived_from_runs
 from fairdash.runs.launch import cancel, start_again
 from fairdash.runs.listing import list_runs
 from fairdash.runs.state import CANCELLED, DONE, FAILED, QUEUED, RUNNING, RunStatus
@@ -24,7 +24,7 @@ from fairdash.training.methods import PATHS
 from fairdash.training.settings import OBJECTIVES
 from fairdash.training.sweep import STANDARD
 from fairdash.ui.access import current_owner
-from fairdash.ui.cached import forget_what_was_deleted, fronts_of, result_of
+from fairdash.ui.cached import drop_deleted_entries, fronts_of, result_of
 from fairdash.ui.frame import chart, plain_errors, theme
 from fairdash.ui.jobs import offer_to_resume, show_status
 from fairdash.ui.keys import Address, Keys
@@ -42,7 +42,7 @@ STATES = MappingProxyType(
 
 
 def title_of(run: Run) -> str:
-    """Return the user's name for the run, or else its data set's name, without escapes for Markdown."""
+    """Return the user's name for the run, or else the name of its data set, without escapes for Markdown."""
     return run.name or run.spec.source.title
 
 
@@ -54,28 +54,28 @@ def page_of(run: Run) -> str:
 def methods_of(run: Run) -> str:
     """Return the run's fair methods."""
     return (
-        ", ".join(PATHS[each].title for each in run.spec.plan.methods if each != STANDARD) or "standard only"
+        ", ".join(PATHS[name].title for name in run.spec.plan.methods if name != STANDARD) or "standard only"
     )
 
 
 def line_of(run: Run, status: RunStatus) -> str:
-    """Describe a run in one line of Markdown: data, objective, methods, size, state and time."""
+    """Describe data, objective, methods, size, state and time of a run in one line of Markdown."""
     spec = run.spec
     data = [safe(spec.source.title)] if run.name else []
     size = f"{counted(len(spec.plan.lams), 'weight')} λ × {counted(spec.plan.n_splits, 'split')}"
-    when = f"{spec.created[:16].replace('T', ' ')} UTC"
+    created_text = f"{spec.created[:16].replace('T', ' ')} UTC"
     state = STATES[status.state]
     if status.state == QUEUED and status.doing:
         state = f"{state} {safe(status.doing).removeprefix('waiting ')}"
-    parts = [*data, OBJECTIVES[spec.plan.objective].title, methods_of(run), size, state, when]
+    parts = [*data, OBJECTIVES[spec.plan.objective].title, methods_of(run), size, state, created_text]
     return " · ".join(parts)
 
 
 def missing_data(source: DatasetSource) -> str:
-    """Explain what the user can't do because an upload is missing; return "" if the upload is available."""
+    """Explain what the user can't do because an upload is missing. Return "" if the upload is available."""
     if isinstance(source, UploadSource):
         try:
-            check_kept(source.sha256, owner=current_owner())
+            check_stored(source.sha256, owner=current_owner())
         except StorageError:
             return (
                 "The training file of this run is not on this machine. You can view the results. To train "
@@ -89,36 +89,36 @@ KEY = Keys(__file__)
 RUNS_A_PAGE = 10
 SECONDS_BETWEEN_LOOKS = 1.0
 #: Session key of the selected ids.
-CHOSEN = KEY("chosen")
-#: Session keys of the data set by which runs are filtered, and of the displayed page of the list of runs.
+SELECTED_RUNS = KEY("chosen")
+#: Session keys for the data set by which runs are filtered and for the displayed page of the list.
 KEY_DATA, KEY_PAGE = KEY("data"), KEY("page")
-#: Session keys of the message about the last imported run, and of the number of imports.
+#: Session keys for the message about the last imported run and for the number of imports.
 IMPORT_MESSAGE, N_IMPORTS = KEY("said"), KEY("count")
-#: Maximum number of runs in one chart; with more runs, the lines would be hard to distinguish.
+#: Maximum number of runs in one chart. With more runs, the lines would be hard to distinguish.
 MAX_COMPARED = 6
 
 
 def show_runs() -> list[Run]:
-    """Show the runs that match the filters; return all selected runs, whether or not they match."""
-    listed = list_runs(owner=current_owner())
-    by_id = {run.id: run for run in listed.runs}
+    """Show the runs that match the filters. Return all selected runs, whether or not they match."""
+    runs = list_runs(owner=current_owner())
+    by_id = {run.id: run for run in runs.runs}
     _adopt_address(by_id)
-    if listed.runs:
-        _show_page(_filtered(listed.runs))
+    if runs.runs:
+        _show_page(_filtered(runs.runs))
     else:
         _show_empty()
-    if listed.damaged:
+    if runs.damaged:
         st.warning(
-            f"These runs can't be read and were left unchanged: {', '.join(listed.damaged)}. Other runs are "
+            f"These runs can't be read and were left unchanged: {', '.join(runs.damaged)}. Other runs are "
             "unaffected. To delete such a run, use the command fairdash runs delete."
         )
-    choose([id for id in st.session_state.get(CHOSEN, []) if id in by_id])
-    return [by_id[id] for id in st.session_state[CHOSEN]]
+    choose([id for id in st.session_state.get(SELECTED_RUNS, []) if id in by_id])
+    return [by_id[id] for id in st.session_state[SELECTED_RUNS]]
 
 
 def choose(ids: list[str]) -> None:
-    """Select the runs with these ids; if there is only one id, store it in the address."""
-    st.session_state[CHOSEN] = ids
+    """Select the runs with these ids. If there is only one id, store it in the address."""
+    st.session_state[SELECTED_RUNS] = ids
     if len(ids) == 1 and st.query_params.get(Address.RUN) != ids[0]:
         st.query_params[Address.RUN] = ids[0]
     elif len(ids) != 1 and Address.RUN in st.query_params:
@@ -134,7 +134,7 @@ def _adopt_address(by_id: dict[str, Run]) -> None:
         choose([id])
         return
     del st.query_params[Address.RUN]
-    # This call raises an error that says whether the run is deleted or damaged, or its id is invalid.
+    # This call raises an error if the run is deleted or damaged, or if its id is invalid.
     with plain_errors():
         Run(id, owner=current_owner()).spec  # noqa: B018
 
@@ -147,37 +147,39 @@ def _filtered(runs: tuple[Run, ...]) -> list[tuple[Run, RunStatus]]:
     if st.session_state.get(KEY_DATA) not in titles:
         st.session_state[KEY_DATA] = None
     data = of_data.selectbox("Data", titles, index=None, placeholder="All", key=KEY_DATA)
-    states = of_state.multiselect("State", list(STATES.values()), placeholder="All", key=KEY("state"))
+    selected_states = of_state.multiselect(
+        "State", list(STATES.values()), placeholder="All", key=KEY("state")
+    )
     runs_shown = []
     for run in runs:
         text_of_run = f"{run.name} {run.spec.source.title} {methods_of(run)} {run.id}".casefold()
         if (data is None or run.spec.source.title == data) and all(
-            each in text_of_run for each in words.casefold().split()
+            word in text_of_run for word in words.casefold().split()
         ):
             runs_shown.append((run, run.status))
-    return [each for each in runs_shown if not states or STATES[each[1].state] in states]
+    return [item for item in runs_shown if not selected_states or STATES[item[1].state] in selected_states]
 
 
-def _show_page(found: list[tuple[Run, RunStatus]]) -> None:
-    if not found:
+def _show_page(run_list: list[tuple[Run, RunStatus]]) -> None:
+    if not run_list:
         st.info("No run matches. Remove a filter.")
         return
-    pages = -(-len(found) // RUNS_A_PAGE)
+    pages = -(-len(run_list) // RUNS_A_PAGE)
     number = 1
     if pages > 1:
         number = min(st.session_state.get(KEY_PAGE, 1), pages)
         st.session_state[KEY_PAGE] = number
-    for run, status in found[(number - 1) * RUNS_A_PAGE : number * RUNS_A_PAGE]:
+    for run, status in run_list[(number - 1) * RUNS_A_PAGE : number * RUNS_A_PAGE]:
         _show_row(run, status)
     if pages > 1:
-        st.number_input(f"Page, of {pages}: {counted(len(found), 'run')}", 1, pages, key=KEY_PAGE)
+        st.number_input(f"Page, of {pages}: {counted(len(run_list), 'run')}", 1, pages, key=KEY_PAGE)
 
 
 def _show_row(run: Run, status: RunStatus) -> None:
     left, right = st.columns([7, 1], vertical_alignment="center")
     with left, st.container(gap=None):
         key = KEY("choose", run.id)
-        st.session_state[key] = run.id in st.session_state.get(CHOSEN, [])
+        st.session_state[key] = run.id in st.session_state.get(SELECTED_RUNS, [])
         # The label has no bold text, because a screen reader would read the Markdown marks.
         st.checkbox(safe(title_of(run)), key=key, on_change=_toggle, args=(run.id,))
         st.caption(line_of(run, status))
@@ -192,8 +194,8 @@ def _show_row(run: Run, status: RunStatus) -> None:
 
 
 def _toggle(id: str) -> None:
-    chosen = st.session_state.get(CHOSEN, [])
-    choose([each for each in chosen if each != id] if id in chosen else [*chosen, id])
+    chosen = st.session_state.get(SELECTED_RUNS, [])
+    choose([run_id for run_id in chosen if run_id != id] if id in chosen else [*chosen, id])
 
 
 @st.fragment(run_every=SECONDS_BETWEEN_LOOKS)
@@ -267,8 +269,8 @@ def _show_one(run: Run) -> None:
             help="Train the same plan on the same data again. This run is kept.",
         ):
             with plain_errors():
-                again = start_again(run, owner=current_owner())
-                choose([again.id])
+                new_run = start_again(run, owner=current_owner())
+                choose([new_run.id])
                 st.rerun()
         if run.available_result and status.is_over:
             download_of(
@@ -283,9 +285,9 @@ def _show_one(run: Run) -> None:
 
 
 def _show_delete(runs: list[Run]) -> None:
-    """List everything that is deleted together with the runs, and show the button that deletes it."""
+    """List everything that is deleted together with the runs, and show the button for the deletion."""
     with st.popover("Delete", icon=":material/delete:"):
-        st.markdown(safe(what_goes(made_in(*runs))))
+        st.markdown(safe(deletion_in_words(derived_from_runs(*runs))))
         st.button(
             "Delete permanently",
             type="primary",
@@ -315,11 +317,11 @@ def _delete(runs: list[Run]) -> None:
             choose([])
             if st.session_state.get(Address.RUN) in [run.id for run in runs]:
                 st.session_state.pop(Address.RUN)
-            forget_what_was_deleted()
+            drop_deleted_entries()
 
 
 def ask_for_file() -> None:
-    """Import an exported run: check it, store it and select it."""
+    """Check, store and select an exported run that the user uploads."""
     if message := st.session_state.pop(IMPORT_MESSAGE, ""):
         st.success(safe(message))
     count = st.session_state.get(N_IMPORTS, 0)
@@ -328,7 +330,7 @@ def ask_for_file() -> None:
             "The zip file of a run",
             type=["zip"],
             help="Every file in the zip file is checked against its hash before anything is stored.",
-            # Each import changes the key, so that the next widget is empty.
+            # Each import changes the key of the upload widget, so that the next widget is empty.
             key=KEY("file", count),
         )
         if file is not None:
@@ -340,7 +342,7 @@ def ask_for_file() -> None:
 
 
 def show_comparison(chosen: list[Run]) -> None:
-    """Show the fronts of several selected runs in one chart, or explain why they can't share a chart."""
+    """Show the Pareto fronts of several selected runs in one chart, or explain why this is impossible."""
     if len(chosen) < 2:
         return
     finished = [run for run in chosen if run.available_result]
@@ -357,20 +359,20 @@ def show_comparison(chosen: list[Run]) -> None:
         ComparedRun(letter=letter, title=title_of(run), data=run.spec.source.to_json(), result=result_of(run))
         for letter, run in zip(string.ascii_uppercase, finished[:MAX_COMPARED], strict=False)
     ]
-    if why := differences(runs):
-        st.warning(safe(why))
+    if differences_text := differences(runs):
+        st.warning(safe(differences_text))
         return
     _show_front(runs, finished[:MAX_COMPARED])
 
 
 def _show_front(runs: list[ComparedRun], jobs: list[Run]) -> None:
     result = runs[0].result
-    called = {column: result.names.get(column, column) for column in result.sensitive.columns}
+    names = {column: result.names.get(column, column) for column in result.sensitive.columns}
     measures, columns = st.columns(2)
-    sensitive = next(iter(called))
-    if len(called) > 1:
+    sensitive = next(iter(names))
+    if len(names) > 1:
         sensitive = columns.selectbox(
-            "Sensitive attribute", list(called), format_func=called.__getitem__, key=KEY("sensitive")
+            "Sensitive attribute", list(names), format_func=names.__getitem__, key=KEY("sensitive")
         )
     fronts = [fronts_of(job, sensitive=sensitive)[result.objective] for job in jobs]
     shared = shared_measures(fronts)
@@ -387,15 +389,15 @@ def _show_front(runs: list[ComparedRun], jobs: list[Run]) -> None:
             ],
             **fronts[0].axis_of_error(unit),
             measure=measure,
-            measure_title=f"{symbol} between {objective.audited} and {called[sensitive]}",
+            measure_title=f"{symbol} between {objective.audited} and {names[sensitive]}",
             subtitle=f"test rows, means over the splits; {objective.title.lower()}",
             theme=theme(),
         ),
         key=KEY("front"),
         alt=f"Test error against {symbol} for {len(runs)} runs, one line per run and method.",
     )
-    named = " · ".join(f"**{run.letter}** {safe(run.title)}" for run in runs)
-    st.caption("  \n".join([named, "Lower left is better.", *remarks(runs)]))
+    run_names = " · ".join(f"**{run.letter}** {safe(run.title)}" for run in runs)
+    st.caption("  \n".join([run_names, "Lower left is better.", *remarks(runs)]))
     table = table_of(runs, fronts, measure=measure)
     st.dataframe(table.drop(columns="Name"), hide_index=True)
     download(table, label="These figures (CSV)", name="runs-compared", key=KEY("csv"))

@@ -11,12 +11,11 @@ from fairdash.jobs.process import ONE_THREAD
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 
-#: Settings of .streamlit/config.toml that environment variables can't change, because they keep the app
-#: private.
+#: Settings of .streamlit/config.toml that keep the app private. Environment variables can't change them.
 _PRIVATE = ("server.address", "server.showEmailPrompt", "browser.gatherUsageStats", "client.showErrorDetails")
-#: Protections that are on by default, and that environment variables can't switch off.
+#: Protections that are on by default. Environment variables can't switch them off.
 _ON = ("server.enableXsrfProtection", "server.enableCORS")
-#: Environment variables with paths, which are relative to the folder in which the user starts the app.
+#: Environment variables with paths. Relative paths begin at the folder in which the user starts the app.
 _FOLDERS = ("FAIRDASH_HOME", "FAIRDASH_DATA")
 
 
@@ -27,7 +26,7 @@ def app_folder() -> Path:
 
 
 def arguments_to_serve(port: int) -> list[str]:
-    """Return Streamlit's command-line arguments, with which only this machine can open the app."""
+    """Return command-line arguments of Streamlit with which only this machine can open the app."""
     settings = tomllib.loads((app_folder() / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
     values = {name: settings[name.split(".")[0]][name.split(".")[1]] for name in _PRIVATE}
     values |= dict.fromkeys(_ON, True)
@@ -36,17 +35,17 @@ def arguments_to_serve(port: int) -> list[str]:
 
 
 def keep_terms() -> Callable[[], None]:
-    """Delete expired uploads regularly while the server runs; return a function that stops the deletions."""
-    from fairdash.runs.deletion import keep_enforcing
-    from fairdash.ui.cached import forget_what_was_deleted
+    """Delete expired uploads regularly while the server runs. Return a function that stops this."""
+    from fairdash.runs.deletion import start_deletion_thread
+    from fairdash.ui.cached import drop_deleted_entries
 
-    return keep_enforcing(then=forget_what_was_deleted)
+    return start_deletion_thread(then=drop_deleted_entries)
 
 
 def enter_app_folder() -> None:
     """Change to the app's folder, because Streamlit reads its settings from the working directory.
 
-    By default, the server computes in one thread: pages compute little, so a second thread would cost more
+    By default, the server computes in one thread. Pages compute little, so a second thread would cost more
     time than it saves.
     """
     os.environ.update({name: each for name, each in ONE_THREAD.items() if name not in os.environ})

@@ -1,4 +1,4 @@
-"""State of the user, stored in the page's address and, between pages, in the session."""
+"""Selections of the user, stored in the page's address and, between pages, in the session."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ KEY = Keys(__file__)
 AnyJob = TypeVar("AnyJob", Run, SearchJob, AuditJob)
 
 DEFAULT_SOURCE = CatalogueSource(dataset="household")
-#: Session key of data sources whose description could not be stored on disk, by id.
+#: Session key of the data sources, by id, whose description could not be stored on disk.
 _UNSAVED = KEY("unsaved")
 
 
 def chosen_source() -> DatasetSource:
-    """Return the data set in use, which the address or the session names, or else the default."""
+    """Return the data set in use, from the address, the session, or the default."""
     name = st.query_params.get(Address.DATASET) or st.session_state.get(Address.DATASET)
     if name is None:
         return DEFAULT_SOURCE
     try:
         source = _source(name)
     except FairdashError:
-        _forget(Address.DATASET)
+        _discard(Address.DATASET)
         raise
-    _remember(Address.DATASET, name)
+    _store_choice(Address.DATASET, name)
     return source
 
 
@@ -47,7 +47,7 @@ def is_source_chosen() -> bool:
 
 
 def source_title() -> str:
-    """Return the name of the data set in use, for the sidebar; "" if the data set no longer exists."""
+    """Return the name of the data set in use for the sidebar, or "" if the data set no longer exists."""
     name = st.query_params.get(Address.DATASET) or st.session_state.get(Address.DATASET)
     if name is None:
         return DEFAULT_SOURCE.title
@@ -58,7 +58,7 @@ def source_title() -> str:
 
 
 def choose_source(source: DatasetSource) -> None:
-    """Use a data set; if this replaces another data set, deselect the other one's run, search and audit."""
+    """Use a data set. If it replaces another one, deselect the other one's run, search and audit."""
     try:
         name = save_source(source, owner=current_owner())
     except StorageError as error:
@@ -67,14 +67,14 @@ def choose_source(source: DatasetSource) -> None:
         st.session_state[_UNSAVED] = {**st.session_state.get(_UNSAVED, {}), name: source}
         show_problems(error)
     if st.session_state.get(Address.DATASET) not in (None, name):
-        _forget(Address.RUN)
-        _forget(Address.SEARCH)
-        _forget(Address.AUDIT)
-    _remember(Address.DATASET, name)
+        _discard(Address.RUN)
+        _discard(Address.SEARCH)
+        _discard(Address.AUDIT)
+    _store_choice(Address.DATASET, name)
 
 
 def chosen_run() -> Run | None:
-    """Return the selected run, which the address or the session names; None if no run is selected.
+    """Return the selected run from the address or the session, or None if no run is selected.
 
     If the run no longer exists, the function raises a RunError, and the next call returns None.
     """
@@ -82,7 +82,7 @@ def chosen_run() -> Run | None:
 
 
 def choose_run(run: Run | None) -> None:
-    """Select a run; None deselects the current run."""
+    """Select a run, or deselect the current run with None."""
     _choose(run, Address.RUN)
 
 
@@ -92,7 +92,7 @@ def chosen_search() -> SearchJob | None:
 
 
 def choose_search(search: SearchJob | None) -> None:
-    """Select a search; None deselects the current search."""
+    """Select a search, or deselect the current search with None."""
     _choose(search, Address.SEARCH)
 
 
@@ -102,7 +102,7 @@ def chosen_audit() -> AuditJob | None:
 
 
 def choose_audit(audit: AuditJob | None) -> None:
-    """Select an audit; None deselects the current audit."""
+    """Select an audit, or deselect the current audit with None."""
     _choose(audit, Address.AUDIT)
 
 
@@ -114,17 +114,17 @@ def _chosen(kind: type[AnyJob], key: Address) -> AnyJob | None:
         job = kind(name, owner=current_owner())
         _adopt_data(job)
     except FairdashError:
-        _forget(key)
+        _discard(key)
         raise
-    _remember(key, name)
+    _store_choice(key, name)
     return job
 
 
 def _choose(job: Run | SearchJob | AuditJob | None, key: Address) -> None:
     if job is None:
-        _forget(key)
+        _discard(key)
     else:
-        _remember(key, job.id)
+        _store_choice(key, job.id)
 
 
 def _adopt_data(job: Run | SearchJob | AuditJob) -> None:
@@ -138,13 +138,13 @@ def _source(name: str) -> DatasetSource:
     return unsaved[name] if name in unsaved else load_source(name, owner=current_owner())
 
 
-def _remember(key: Address, value: str) -> None:
+def _store_choice(key: Address, value: str) -> None:
     st.session_state[key] = value
     if st.query_params.get(key) != value:
         st.query_params[key] = value
 
 
-def _forget(key: Address) -> None:
+def _discard(key: Address) -> None:
     st.session_state.pop(key, None)
     if key in st.query_params:
         del st.query_params[key]
@@ -156,25 +156,25 @@ def choose(
     *,
     name: str,
     key: str,
-    place: Any = st,
+    container: Any = st,
     hidden_label: bool = False,
 ) -> str:
-    """Show a segmented control of `options`; the address stores the selected id.
+    """Show a segmented control of `options`, whose selected id is stored in the address.
 
-    A control that Streamlit binds to the address would store the title instead of the id, and silently ignore
-    an unknown title. With this function, a message above the control reports an unknown id, and the first
-    option is selected until the user chooses another.
+    Streamlit can bind a control to the address, but then stores the title instead of the id, and ignores an
+    unknown title without a message. With this function, a message above the control reports an unknown id,
+    and the first option is selected until the user chooses another.
 
     Parameters
     ----------
     options
-        Map of ids to titles; the first id is the default.
+        Map of ids to titles. The first id is the default.
     name
         Name of the parameter in the address.
     key
         Key of the control, which differs from `name` if two controls share a parameter.
-    place
-        Container for the control: a column or the page.
+    container
+        Container for the control, which is a column or the page.
 
     Returns
     -------
@@ -183,14 +183,14 @@ def choose(
     """
     in_address = st.query_params.get(name)
     if in_address is not None and in_address not in options:
-        known = ", ".join(f"“{safe(each)}”" for each in options)
-        place.warning(
-            f"The address names an unknown {safe(name)}, “{safe(in_address)}”. Known: {known}. Shown: "
+        options_text = ", ".join(f"“{safe(option)}”" for option in options)
+        container.warning(
+            f"The address names an unknown {safe(name)}, “{safe(in_address)}”. Known: {options_text}. Shown: "
             f"{safe(next(iter(options.values())))}."
         )
     if st.session_state.get(key) not in options:
         st.session_state[key] = in_address if in_address in options else next(iter(options))
-    chosen: str = place.segmented_control(
+    chosen: str = container.segmented_control(
         label,
         list(options),
         format_func=options.__getitem__,
@@ -208,7 +208,7 @@ def _write(name: str, key: str) -> None:
     st.query_params[name] = str(st.session_state[key])
 
 
-#: Default points: a curve that rises, falls, rises and falls.
+#: Default points of a curve that rises, falls, rises and falls.
 _POINTS = ((-10.0, 0.0), (-5.0, 6.0), (0.0, -4.0), (5.0, 6.0), (10.0, 0.0))
 _MAX_POINTS = 40
 

@@ -1,4 +1,4 @@
-"""Text for pages: escaped names for Markdown, formatted numbers, and the glossary of symbols."""
+"""Names escaped for Markdown, formatted numbers, and the glossary of symbols, for texts on pages."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def safe(name: object) -> str:
 def fixed(value: float, decimals: int = 3) -> str:
     """Format a number with this number of decimals, rounded as the browser does in tables and charts.
 
-    Python rounds ties to the even digit, and JavaScript rounds them away from 0, so that 0.5625 would be
-    0.562 in a sentence and 0.563 in a table.
+    Python rounds ties to the even digit, and JavaScript rounds them away from 0. Without this function,
+    0.5625 would be 0.562 in a sentence and 0.563 in a table.
     """
     rounded = Decimal(value).quantize(Decimal(1).scaleb(-decimals), rounding=ROUND_HALF_UP)
     return str(abs(rounded) if rounded == 0 else rounded)
 
 
-#: Explanations of symbols, by id, in Markdown; each explanation uses only symbols explained before.
+#: Explanations of symbols, by id, in Markdown. Each explanation uses only symbols that are explained before.
 GLOSSARY: Mapping[str, str] = MappingProxyType(
     {
         "hgr": "**HGR** (maximal correlation) is the largest correlation between any function of one "
@@ -50,7 +50,7 @@ GLOSSARY: Mapping[str, str] = MappingProxyType(
 
 def in_lines(*terms: str) -> str:
     """Return the explanations of these symbols (by default all), one per line."""
-    return "  \n".join(GLOSSARY[each] for each in terms or GLOSSARY)
+    return "  \n".join(GLOSSARY[term] for term in terms or GLOSSARY)
 
 
 def explain(*terms: str) -> None:

@@ -15,20 +15,20 @@ from fairdash.errors import RunError
 from fairdash.runs.store import Run
 from fairdash.storage.log import note_export
 from fairdash.ui.access import current_owner
-from fairdash.ui.frame import in_plain_words
+from fairdash.ui.frame import error_in_words
 from fairdash.ui.keys import Keys
 from fairdash.utils.options import bounds, options_of
 from fairdash.utils.safe_csv import safe_csv
 
 KEY = Keys(__file__)
 
-#: Maximum time in seconds for which the rerun after a click waits until the browser requests the file. If
-#: the rerun ended before the request, Streamlit would forget the file, and the download would fail.
+#: Maximum time in seconds for which the rerun after a click waits for the browser to request the file. If the
+#: rerun ended before the request, Streamlit would discard the file, and the download would fail.
 SECONDS_TO_ASK = 5.0
 
 
 class FileOnRequest:
-    """File that is made once, on the first request by the browser or the page.
+    """File that is created once, on the first request by the browser or the page.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class FileOnRequest:
         self._failure: str | None = None
 
     def content(self) -> bytes:
-        """Return the file's content; if it can't be made, raise a RunError (the page shows the cause)."""
+        """Return the file's content. If it can't be created, raise a RunError (the page shows the cause)."""
         self._asked.set()
         self.failure()
         if self._content is None:
@@ -56,15 +56,15 @@ class FileOnRequest:
         self._asked.wait(seconds)
 
     def failure(self) -> str | None:
-        """Make the file if it is not yet made; return the reason in Markdown if this fails, else None."""
+        """Create the file if it is missing. If this fails, return the reason in Markdown, else None."""
         with self._lock:
             if self._content is None and self._failure is None:
                 try:
                     self._content = self._make()
                 except Exception as error:
-                    # download_file shows this text on the page; in_plain_words writes the traceback to the
-                    # log.
-                    self._failure = in_plain_words(error)
+                    # download_file shows this text on the page, and in_plain_words writes the traceback to
+                    # the log.
+                    self._failure = error_in_words(error)
         return self._failure
 
 
@@ -78,7 +78,7 @@ def download_file(
     key: str,
     icon: str = ":material/download:",
 ) -> None:
-    """Show a button that makes a file and downloads it.
+    """Show a button that creates a file and downloads it.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def download_file(
     """
     making = FileOnRequest(make)
     state = KEY("making", key)
-    # `last` makes the file for the current click, and `making` makes the file for the next click.
+    # `last` creates the file for the current click, and `making` creates the file for the next click.
     last: FileOnRequest | None = st.session_state.get(state)
     if last is not None and st.session_state.get(key):
         last.wait_until_asked(SECONDS_TO_ASK)
@@ -114,7 +114,7 @@ def download(frame: pd.DataFrame | Callable[[], pd.DataFrame], *, label: str, na
 
 
 def download_of(run: Run, make: Callable[[], bytes], **button: str) -> None:
-    """Show a button that makes a file from a run and downloads it; the run's log records the download."""
+    """Show a button that creates a file from a run and downloads it. The run's log records the download."""
     owner = current_owner()
 
     def make_and_log() -> bytes:
@@ -130,31 +130,33 @@ def download_of(run: Run, make: Callable[[], bytes], **button: str) -> None:
 _NONE = "None"
 
 
-def ask(place: DeltaGenerator, plan: type, name: str, **more: Any) -> Any:
+def ask(container: DeltaGenerator, plan: type, name: str, **more: Any) -> Any:
     """Ask for a plan's option in a suitable widget, with the label, help text and range of the option.
 
     `more` contains further arguments of the widget, such as its key. If `more` contains `options`, such as a
-    table's columns, the user chooses one or several of them; None may be an option.
+    table's columns, the user chooses one or several of them. None may be an option.
     """
     option = options_of(plan)[name]
-    about, kind, default = option.metadata, str(option.type), option.default
-    words = {"label": about["label"], "help": about["help"] or None, **more}
+    metadata, kind, default = option.metadata, str(option.type), option.default
+    words = {"label": metadata["label"], "help": metadata["help"] or None, **more}
     if "options" in more and kind.startswith("tuple"):
-        return tuple(place.multiselect(**{"placeholder": _NONE, **words}))
+        return tuple(container.multiselect(**{"placeholder": _NONE, **words}))
     if "options" in more:
-        return place.selectbox(**{"format_func": lambda each: _NONE if each is None else each, **words})
-    if isinstance(choices := about["choices"], Mapping):
-        captions = [each.meaning for each in choices.values()]
-        return place.radio(
-            options=list(choices), format_func=lambda each: choices[each].title, captions=captions, **words
+        return container.selectbox(
+            **{"format_func": lambda option: _NONE if option is None else option, **words}
         )
-    if not about["within"]:
-        return str(place.text_input(max_chars=20, **words)).strip()
-    scale = 100 if about["unit"] else 1
+    if isinstance(choices := metadata["choices"], Mapping):
+        captions = [key.meaning for key in choices.values()]
+        return container.radio(
+            options=list(choices), format_func=lambda key: choices[key].title, captions=captions, **words
+        )
+    if not metadata["within"]:
+        return str(container.text_input(max_chars=20, **words)).strip()
+    scale = 100 if metadata["unit"] else 1
     number_type = int if kind.startswith("int") else float
-    low, high = (number_type(scale * end) if isfinite(end) else None for end in bounds(about["within"]))
-    begin = None if default in (None, ()) else number_type(scale * default)  # type: ignore[operator]
-    step = number_type(scale * about["step"]) if about["step"] else None
-    shown = {"min_value": low, "max_value": high, "value": begin, "step": step}
-    given = place.number_input(**shown | words)
-    return given if given is None or scale == 1 else given / scale
+    low, high = (number_type(scale * end) if isfinite(end) else None for end in bounds(metadata["within"]))
+    initial_value = None if default in (None, ()) else number_type(scale * default)  # type: ignore[operator]
+    step = number_type(scale * metadata["step"]) if metadata["step"] else None
+    number_options = {"min_value": low, "max_value": high, "value": initial_value, "step": step}
+    number = container.number_input(**number_options | words)
+    return number if number is None or scale == 1 else number / scale

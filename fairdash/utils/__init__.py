@@ -1,1 +1,1 @@
-"""General utilities: names, records, seeds and text."""
+"""General utilities for names, records, seeds and text."""

@@ -1,14 +1,13 @@
-"""Histogram gradient boosting of scikit-learn, made faster for row weights and for many columns.
+"""Histogram gradient boosting of scikit-learn, faster for tables with row weights or many columns.
 
-If rows have weights, scikit-learn 1.9 bins columns by weighted quantiles and sorts each column again for each
-of 254 quantiles, so a fit to 600 rows of 100 columns takes 15 s instead of 0.15 s. This module ignores
-weights that are all equal. With unequal weights, it divides columns into bins with about equal numbers of
-rows.
+With row weights, scikit-learn 1.9 bins columns by weighted quantiles, and sorts each column again for each of
+254 quantiles. A fit to 600 rows of 100 columns then takes 15 s instead of 0.15 s. This module ignores weights
+if they are all equal. If weights differ, it divides columns into bins with about equal numbers of rows.
 
 The time to find a split is proportional to columns × bins even if columns have few values. With 3,000
 dummies, a fit to 600 rows took 20 s, because each dummy has room for 255 bins. In a small table, the number
-of bins is the largest number of distinct values of a column, which leaves the trees unchanged. In a wide
-table, the bins of all columns fit into a processor's cache.
+of bins is the largest number of distinct values in a column. The trees stay the same. In a wide table, the
+bins of all columns fit into a processor's cache.
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 
 Array = NDArray[np.float64]
 
-#: Number of bins of all columns together above which a table counts as wide, and minimum number of bins per
-#: column in a wide table.
+#: A table is wide if its columns together have more than `_MAX_BINS_A_NODE` bins. In a wide table, a column
+#: has at least `_MIN_BINS` bins.
 _MAX_BINS_A_NODE, _MIN_BINS = 50_000, 32
 
 
@@ -47,11 +46,11 @@ class BoostedTrees(HistGradientBoostingRegressor):
         return self
 
 
-def bins_for(columns: Array, most: int) -> int:
-    """Return the number of bins per column of a table (n, p): the number of values, or fewer if p is large.
+def bins_for(columns: Array, limit: int) -> int:
+    """Return the number of bins per column of a table (n, p), which is smaller if p is large.
 
-    If there are more rows than bins, the function returns `most` without counting values, because bins then
-    take little time.
+    If there are more rows than bins, the function returns `limit` without counting values, because bins take
+    little time in this case.
 
     Examples
     --------
@@ -60,12 +59,12 @@ def bins_for(columns: Array, most: int) -> int:
     >>> bins_for(np.arange(300)[:, None] % [7, 9], 255)
     9
     """
-    n_bins = columns.shape[1] * most
+    n_bins = columns.shape[1] * limit
     if len(columns) >= n_bins and n_bins <= _MAX_BINS_A_NODE:
-        return most
+        return limit
     values = max(len(np.unique(column)) for column in columns.T)
-    fitting = most if n_bins <= _MAX_BINS_A_NODE else max(_MIN_BINS, _MAX_BINS_A_NODE // columns.shape[1])
-    return max(2, min(most, values, fitting))
+    fitting = limit if n_bins <= _MAX_BINS_A_NODE else max(_MIN_BINS, _MAX_BINS_A_NODE // columns.shape[1])
+    return max(2, min(limit, values, fitting))
 
 
 def in_bins(columns: Array, count: int) -> Array:
@@ -80,12 +79,12 @@ def in_bins(columns: Array, count: int) -> Array:
     array([1., 1., 3., 3., 5., 5.])
     """
     for column in columns.T:
-        known = np.sort(column[~np.isnan(column)])
-        if len(known) <= count or len(np.unique(known)) <= count:
+        sorted_values = np.sort(column[~np.isnan(column)])
+        if len(sorted_values) <= count or len(np.unique(sorted_values)) <= count:
             continue
-        upper_edges = np.unique(known[np.arange(1, count + 1) * len(known) // count - 1])
-        starts = np.searchsorted(known, upper_edges, side="right")
-        middles = known[(np.concatenate([[0], starts[:-1]]) + starts) // 2]
+        upper_edges = np.unique(sorted_values[np.arange(1, count + 1) * len(sorted_values) // count - 1])
+        starts = np.searchsorted(sorted_values, upper_edges, side="right")
+        middles = sorted_values[(np.concatenate([[0], starts[:-1]]) + starts) // 2]
         is_known = ~np.isnan(column)
         column[is_known] = middles[np.searchsorted(upper_edges, column[is_known])]
     return columns

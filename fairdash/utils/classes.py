@@ -1,10 +1,10 @@
 """Encoding of classes, such as sex or region, as numeric columns.
 
 An attribute with two classes becomes one column of 0 and 1. With more classes, each class becomes a column of
-0 and 1. Classes can then be passed to every function that accepts numbers. Any function of the class is a sum
-of functions of these columns. Measures, penalties and pages that accept several sensitive columns therefore
-detect every link with the class. Functions that accept only one column compare each class with all other
-classes.
+0 and 1. Classes can then be passed to every function that accepts numbers. Every function of the class is a
+sum of functions of these columns. Measures, penalties and pages that accept several sensitive columns
+therefore detect every dependence on the class. Functions that accept only one column compare each class with
+all other classes.
 
 >>> regions = classes_of(["north"] * 30 + ["south"] * 25 + ["east"] * 20)
 >>> list(regions.columns("region")), regions.counts.tolist()
@@ -26,8 +26,8 @@ from fairdash.utils.text import counted, few
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Minimum number of rows of a class; smaller classes are merged, because results on few people are neither
-#: shown nor reliable.
+#: Minimum number of rows of a class. Smaller classes are merged, because results on few people are unreliable
+#: and are not shown.
 MIN_ROWS = 20
 #: Maximum number of classes. With more classes, every result would be a long table, and most classes would
 #: have too few rows.
@@ -60,7 +60,7 @@ class Classes(NamedTuple):
         return np.bincount(self.codes[self.codes >= 0], minlength=len(self.names))
 
     def columns(self, name: str) -> dict[str, Array]:
-        """Return the 0/1 column, (n,), of each class, or one column for two classes; missing is NaN."""
+        """Return the 0/1 column (n,) of each class, or of the second of two classes, with NaN if missing."""
         missing = self.codes < 0
         coded = (
             {name: 1}
@@ -90,58 +90,58 @@ class Classes(NamedTuple):
         ]
 
 
-def classes_of(values: ArrayLike | pd.Series, *, fewest: int = MIN_ROWS) -> Classes:
+def classes_of(values: ArrayLike | pd.Series, *, min_rows: int = MIN_ROWS) -> Classes:
     """Return the class of each value.
 
     Parameters
     ----------
     values : (n,) array
         Text or categories, possibly with missing values.
-    fewest
+    min_rows
         Minimum number of rows of a class; smaller classes are merged as long as two classes remain. If even
         the merged class has too few rows, the next rarest class is merged as well.
     """
     column = pd.Series(values)
     if isinstance(column.dtype, pd.CategoricalDtype):
         column = column.cat.remove_unused_categories()
-        places, levels = column.cat.codes.to_numpy(dtype=np.intp), column.cat.categories
+        category_codes, levels = column.cat.codes.to_numpy(dtype=np.intp), column.cat.categories
     else:
-        places, levels = pd.factorize(column, sort=True)
+        category_codes, levels = pd.factorize(column, sort=True)
     if not getattr(column.dtype, "ordered", False):
         # The levels are sorted as text, so that the order does not depend on the type of the levels.
         order = np.argsort(np.array([str(level) for level in levels], dtype=object), kind="stable")
         levels = levels[order]
-        places = np.append(np.argsort(order), -1)[places]
-    names, codes = [str(level) for level in levels], np.asarray(places, dtype=np.intp)
+        category_codes = np.append(np.argsort(order), -1)[category_codes]
+    names, codes = [str(level) for level in levels], np.asarray(category_codes, dtype=np.intp)
     counts = np.bincount(codes[codes >= 0], minlength=len(names))
-    rare = rare_classes(counts, fewest)
+    rare = rare_classes(counts, min_rows)
     if len(rare) < 2:
         return Classes(codes, tuple(names), {})
     remaining = [k for k in range(len(names)) if k not in rare]
-    place = np.full(len(names) + 1, len(remaining), dtype=np.intp)
-    place[remaining], place[-1] = np.arange(len(remaining)), -1
-    others = OTHERS if OTHERS not in names else f"{OTHERS} (fewer than {fewest} rows)"
-    merged = {names[k]: int(counts[k]) for k in sorted(rare)}
-    return Classes(place[codes], (*(names[k] for k in remaining), others), merged)
+    new_code = np.full(len(names) + 1, len(remaining), dtype=np.intp)
+    new_code[remaining], new_code[-1] = np.arange(len(remaining)), -1
+    others = OTHERS if OTHERS not in names else f"{OTHERS} (fewer than {min_rows} rows)"
+    merged_classes = {names[k]: int(counts[k]) for k in sorted(rare)}
+    return Classes(new_code[codes], (*(names[k] for k in remaining), others), merged_classes)
 
 
 def class_columns(values: ArrayLike | pd.Series, *, as_codes: bool = False) -> Array:
-    """Return two classes as 0 and 1, (n,), and more classes as columns of 0 and 1, (n, k), or codes, (n,).
+    """Return two classes as 0 and 1 (n,), and more classes as columns of 0 and 1 (n, k) or as codes (n,).
 
     No classes are merged, and missing values become NaN.
     """
-    classes = classes_of(values, fewest=0)
+    classes = classes_of(values, min_rows=0)
     if as_codes or len(classes.names) < 2:
         return np.where(classes.codes < 0, np.nan, classes.codes)
     columns = np.column_stack(list(classes.columns("").values()))
     return columns[:, 0] if columns.shape[1] == 1 else columns
 
 
-def rare_classes(counts: NDArray[np.int64], fewest: int) -> set[int]:
+def rare_classes(counts: NDArray[np.int64], min_rows: int) -> set[int]:
     """Return the classes to merge, given their numbers of rows (k,), so that at least two classes remain."""
     order = [int(k) for k in np.argsort(counts, kind="stable")]
-    rare = [k for k in order if counts[k] < fewest][: len(counts) - 1]
-    while rare and counts[rare].sum() < fewest and len(rare) < len(counts) - 1:
+    rare = [k for k in order if counts[k] < min_rows][: len(counts) - 1]
+    while rare and counts[rare].sum() < min_rows and len(rare) < len(counts) - 1:
         rare.append(order[len(rare)])
     return set(rare)
 
@@ -157,7 +157,7 @@ def holds_text(values: Any) -> bool:
 
 
 def why_no_classes(classes: Classes) -> str | None:
-    """Explain why the classes are too many or too small for a comparison; None if they can be compared."""
+    """Explain why the classes are too many or too small for a comparison, or return None if they are not."""
     n_known, n_merged = int((classes.codes >= 0).sum()), sum(classes.merged.values())
     if len(classes.names) > MAX_CLASSES:
         return f"it has more than {MAX_CLASSES} classes of at least {MIN_ROWS} rows"
@@ -178,7 +178,7 @@ def column_of(name: str, columns: tuple[str, ...]) -> str:
 
 
 def attributes_of(columns: pd.DataFrame) -> dict[str, list[str]]:
-    """Return the columns of each sensitive attribute: its numeric column, or the 0/1 columns of its classes.
+    """Return the columns of each sensitive attribute (one numeric column, or the 0/1 columns of its classes).
 
     Columns belong to one attribute if their names say so and every row has a 1 in exactly one of them.
 
@@ -198,7 +198,7 @@ def attributes_of(columns: pd.DataFrame) -> dict[str, list[str]]:
 
 
 def one_column_each(columns: pd.DataFrame) -> pd.DataFrame:
-    """Return one column per sensitive attribute: the numbers, or the class names instead of 0/1 columns."""
+    """Return one column per sensitive attribute. 0/1 columns become one column of class names."""
     column_of_attribute = {
         name: columns[names].idxmax(axis=1) if len(names) > 1 else columns[names[0]]
         for name, names in attributes_of(columns).items()

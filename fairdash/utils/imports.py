@@ -1,4 +1,4 @@
-"""Imports of optional packages, with errors that name the extra to install, and lazy imports of names."""
+"""Imports of optional packages with errors that name the extra to install, and lazy imports of names."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def name_missing_packages() -> None:
 
 
 class _MissingPackages(MetaPathFinder):
-    """Import finder that Python asks after all other finders; it ignores imports by other libraries."""
+    """Import finder that Python uses after all other finders. It ignores imports by other libraries."""
 
     def find_spec(self, fullname: str, *_: object) -> ModuleSpec | None:
         if fullname in EXTRA_OF and _importer().partition(".")[0] == "fairdash":

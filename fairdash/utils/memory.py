@@ -1,8 +1,8 @@
 """Memory limits for a process, so that one table or run cannot exhaust the machine.
 
-The variable ``FAIRDASH_MEMORY`` sets the limit in gigabytes; the default is half of the machine's or
-container's memory. The limit applies only on Linux, where an allocation beyond the limit fails at once. It
-does not apply on machines with a GPU, because GPU drivers reserve very large address spaces.
+The variable ``FAIRDASH_MEMORY`` sets the limit in gigabytes. The default is half of the memory of the machine
+or container. The limit applies only on Linux, where an allocation beyond the limit fails at once. It does not
+apply on machines with a GPU, because GPU drivers reserve very large address spaces.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _machine_memory() -> int:
         try:
             limits.append(int(path.read_text()))
         except (OSError, ValueError):
-            # Outside of a container, the file is missing or contains "max".
+            # Outside a container, the file is missing or contains "max".
             continue
     return min(limits)
 
@@ -43,13 +43,13 @@ def can_limit() -> bool:
     return sys.platform == "linux" and not any(path.exists() for path in _GPUS)
 
 
-def beyond() -> str:
+def is_over_limit() -> str:
     """Return the words that follow "takes more" in a message and name the exceeded limit."""
     return f"than {most_memory() / 1e9:,.1f} GB of memory" if can_limit() else "memory than there is"
 
 
 def limit_memory() -> None:
-    """Limit the memory that this process adds from now on; larger allocations raise a MemoryError."""
+    """Limit the memory that this process adds from now on. Larger allocations raise a MemoryError."""
     if can_limit():
         _set_limit(_memory_in_use() + most_memory())
 
@@ -60,7 +60,7 @@ _lock = threading.Lock()
 
 @contextmanager
 def limited_memory() -> Iterator[None]:
-    """Limit the memory that this process adds in this context; any thread may get a MemoryError."""
+    """Limit the memory that this process adds in this context. The MemoryError may occur in any thread."""
     global _n_contexts
     if not can_limit():
         yield
@@ -106,7 +106,7 @@ def _set_limit(limit: int) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (limit, maximum))
 
 
-#: Parts of the messages with which torch and Arrow report a lack of memory, in exceptions of general types.
+#: Parts of the messages of torch and Arrow about a lack of memory. Their exceptions have general types.
 _MEMORY_MESSAGES = ("can't allocate memory", "alloc of size", "Failed to launch worker thread")
 
 

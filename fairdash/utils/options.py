@@ -1,4 +1,4 @@
-"""Options of a command; each option is declared once, as a field of the command's plan (a dataclass).
+"""Options of a command. Each option is declared once, as a field of the command's plan (a dataclass).
 
 The form on the page (:mod:`fairdash.ui.widgets`), the command line (:func:`fairdash.cli.with_options`), the
 plan and the check of the plan's JSON use this field's name, type, default, range and help text.
@@ -51,8 +51,8 @@ def option(
     name
         Name of the option in the library, if it differs from the name of the field.
     word
-        Name of the option on the command line, if it differs from the name of the field; for a list, the name
-        of a single value.
+        Name of the option on the command line, if it differs from the name of the field. For a list, name of
+        a single value.
     """
     metadata = {key: value for key, value in locals().items() if key != "default"}
     return field(default=MISSING if default is ... else default, metadata=metadata)
@@ -66,14 +66,14 @@ def options_of(plan: type) -> Mapping[str, Field[Any]]:
 def check_ranges(plan: type, values: Mapping[str, Any], checks: Checks) -> None:
     """Report the numbers in a plan's fields that are out of range."""
     for name, entry in options_of(plan).items():
-        value, within = values[entry.name], entry.metadata["within"]
+        value, allowed_range = values[entry.name], entry.metadata["within"]
         numbers = () if value is None else value if isinstance(value, Iterable) else (value,)
-        if not within or all(_is_within(number, within) for number in numbers):
+        if not allowed_range or all(_is_within(number, allowed_range) for number in numbers):
             continue
-        low, high = bounds(within)
-        limits = f"{'above' if within[0] == '(' else 'of at least'} {low:g}"
+        low, high = bounds(allowed_range)
+        limits = f"{'above' if allowed_range[0] == '(' else 'of at least'} {low:g}"
         if math.isfinite(high):
-            limits += f" and {'below' if within[-1] == ')' else 'at most'} {high:g}"
+            limits += f" and {'below' if allowed_range[-1] == ')' else 'at most'} {high:g}"
         default: Any = entry.default
         example = f", such as {default} for {100 * default:g} %" if entry.metadata["unit"] else ""
         checks.require(False, name, "The number is out of range", f"Give a number {limits}{example}.")
@@ -90,8 +90,10 @@ def bounds(within: str) -> tuple[float, float]:
 
 
 def _is_within(number: Any, within: str) -> bool:
-    (low, high), ends = bounds(within), within[0] + within[-1]
+    (low, high), closed = bounds(within), within[0] + within[-1]
     if not isinstance(number, Real):
         return False
     number = float(number)
-    return low < number < high or (number == low and ends[0] == "[") or (number == high and ends[1] == "]")
+    return (
+        low < number < high or (number == low and closed[0] == "[") or (number == high and closed[1] == "]")
+    )

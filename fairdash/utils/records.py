@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 Record = TypeVar("Record")
 
-#: Largest whole number that arrays can store; fairdash never writes larger numbers.
+#: Largest whole number that arrays can store. fairdash never writes larger numbers.
 MAX_WHOLE = 2**63 - 1
 
 
 def to_plain(record: object, *, own_way: bool = True) -> dict[str, Any]:
-    """Convert a dataclass to numbers, texts, lists and dicts, recursively.
+    """Convert a dataclass to numbers, strings, lists and dicts, recursively.
 
-    If a record has a method ``to_json``, this method converts the record. A call from within ``to_json``
-    passes `own_way` as False, so that the method is not called again.
+    If a record has a method ``to_json``, this method converts the record. ``to_json`` itself passes False for
+    `own_way`, so that it is not called again.
 
     Examples
     --------
@@ -32,12 +32,12 @@ def to_plain(record: object, *, own_way: bool = True) -> dict[str, Any]:
     >>> to_plain(Fix("keep", "region"))
     {'kind': 'keep', 'column': 'region'}
     """
-    plain: dict[str, Any] = _converter(own_way).unstructure(record)
-    return plain
+    plain_record: dict[str, Any] = _converter(own_way).unstructure(record)
+    return plain_record
 
 
 def from_plain(kind: type[Record], values: Mapping[str, Any], *, own_way: bool = True) -> Record:
-    """Restore a dataclass written by :func:`to_plain` with the same `own_way`; missing fields get defaults.
+    """Restore a dataclass from :func:`to_plain` with the same `own_way`. Missing fields get defaults.
 
     Raises
     ------
@@ -75,7 +75,7 @@ def from_plain(kind: type[Record], values: Mapping[str, Any], *, own_way: bool =
 def _converter(own_way: bool) -> Converter:
     from cattrs import Converter
 
-    # The first error is raised unchanged, because a FairdashError contains sentences for the user.
+    # A FairdashError is raised unchanged, because it contains sentences for the user.
     converter = Converter(detailed_validation=False, forbid_extra_keys=True)
     for kind in (str, bool, int):
         converter.register_structure_hook(kind, _of_exact_type)
@@ -83,7 +83,7 @@ def _converter(own_way: bool) -> Converter:
     converter.register_structure_hook_func(
         _is_list_or_tuple, lambda values, kind: _list_or_tuple(values, kind, converter.structure)
     )
-    # A record that can parse itself from one line of text is stored as this line.
+    # A record that has a parser for one line of text is stored as this line.
     converter.register_unstructure_hook_func(_has_parse_method, str)
     converter.register_structure_hook_func(_has_parse_method, lambda text, kind: kind.parse(text))
     if own_way:
@@ -141,6 +141,6 @@ def _list_or_tuple(values: object, kind: Any, structure: Callable[[Any, Any], An
         raise TypeError("not a list")
     kinds = get_args(kind)
     if get_origin(kind) is tuple and kinds[-1] is not ...:
-        return tuple(structure(each, own) for each, own in zip(values, kinds, strict=True))
-    fields = [structure(each, kinds[0]) for each in values]
+        return tuple(structure(value, kind) for value, kind in zip(values, kinds, strict=True))
+    fields = [structure(value, kinds[0]) for value in values]
     return fields if get_origin(kind) is list else tuple(fields)

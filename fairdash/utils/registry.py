@@ -27,7 +27,7 @@ def by_id(*entries: Named) -> Mapping[str, Named]:
 
 
 def get_entry(registry: Mapping[str, Entry], name: str, *, option: str) -> Entry:
-    """Return the entry with this name, or raise an OptionError that names `option` and the available ids."""
+    """Return the entry with this id, or raise an OptionError that names `option` and the available ids."""
     if name not in registry:
         raise OptionError.of(
             f"“{name}” is not a known {option}", f"Choose one of: {', '.join(registry)}.", column=option

@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-#: Maximum number of floating-point steps between two computed values of the same number. A sum of some
-#: thousand terms, as in a network's last layer or in a mean, changes by about ten steps with the order of
-#: summation. Measured data never vary only in their last five bits.
+#: Maximum number of floating-point steps between two computed values of the same number. A different order of
+#: summation changes a sum of some thousand terms, such as a mean, by about ten steps. Measured data always
+#: vary in more than their last five bits.
 ROUNDINGS = 32
-#: Relative rounding error in double precision, and in the single precision of networks.
+#: Relative rounding errors in double precision and in single precision, which networks use.
 DOUBLE, SINGLE = (float(np.finfo(kind).eps) for kind in (np.float64, np.float32))
 
 
@@ -40,8 +40,7 @@ def is_rounding(low: Any, high: Any, *, eps: float = DOUBLE, unit: Any = None) -
         Scale of the computation, if it differs from the size of the numbers. For a network's predictions,
         this scale is the target's standard deviation, because a shift of the target adds no rounding errors.
     """
-    # The code computes half the range, because the full range of values near the largest float would
-    # overflow.
+    # Half of the range is computed, because the range of values near the largest float would overflow.
     spread, share = high / 2 - low / 2, ROUNDINGS * eps / 2
     if unit is not None:
         return spread <= share * unit
@@ -60,29 +59,30 @@ def varies(
     eps: float | None = None,
     unit: float | None = None,
 ) -> NDArray[np.bool_]:
-    """Return a mask of the rows of a stack (..., n) that vary beyond rounding; zero weights are ignored."""
+    """Return a mask of the rows of an array (..., n) that vary beyond rounding. Zero weights are ignored."""
     low = high = x
     if weight is not None:
-        counted = weight > 0
-        low, high = np.where(counted, x, np.inf), np.where(counted, x, -np.inf)
+        has_weight = weight > 0
+        low, high = np.where(has_weight, x, np.inf), np.where(has_weight, x, -np.inf)
     eps = precision(x) if eps is None else eps
     return np.asarray(~is_rounding(low.min(axis=-1), high.max(axis=-1), eps=eps, unit=unit))
 
 
-def settled(
+def restore_ties(
     x: NDArray[np.float64],
     weight: NDArray[np.float64] | None = None,
     *,
     eps: float | None = None,
     unit: float | None = None,
 ) -> NDArray[np.float64]:
-    """Give numbers of a row (..., n) that are equal up to rounding one value, because ranks break their ties.
+    """Make numbers in a row of an array (..., n) equal if they are equal up to rounding, so that ranks agree.
 
-    The same factors may give premiums that differ in the last bits, since processors sum a table's rows in
-    different orders. Neighbours count as equal if all numbers between them do, from the first to the last.
+    The same factors may give premiums that differ in the last bits, because processors sum a table's rows in
+    different orders. Neighbouring numbers become equal if the first and the last of them are equal up to
+    rounding.
 
-    >>> settled(np.array([0.3, 0.1 + 0.2, 0.7])).tolist()
-    [0.3, 0.3, 0.7]
+    >>> len(np.unique([0.3, 0.1 + 0.2, 0.7])), len(np.unique(restore_ties(np.array([0.3, 0.1 + 0.2, 0.7]))))
+    (3, 2)
     """
     eps = precision(x) if eps is None else eps
     is_varying = varies(x, weight, eps=eps, unit=unit)
@@ -99,14 +99,15 @@ def settled(
         first = np.flatnonzero(np.append(True, ~is_tie[row]))
         size = np.diff(np.append(first, len(values)))
         merged = is_rounding(values[first], values[first + size - 1], eps=eps, unit=unit)
-        x[(*row, order)] = np.where(np.repeat(merged, size), np.repeat(values[first], size), values)
+        middle = np.repeat(values[first] / 2 + values[first + size - 1] / 2, size)
+        x[(*row, order)] = np.where(np.repeat(merged, size), middle, values)
     return x
 
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Lower and upper node of each number, and the number's position between both nodes, in [0, 1].
+#: Lower and upper node of each number, and the position of the number between them in [0, 1].
 Between = tuple[Index, Index, Array]
 
 

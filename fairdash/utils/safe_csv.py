@@ -1,4 +1,4 @@
-"""Safe export of tables: no cell or header runs as a formula, and bidirectional marks cannot hide text."""
+"""Safe export of tables. No cell or header runs as a formula, and bidirectional marks cannot hide text."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import pandas as pd
 
 from fairdash.utils.text import visible
 
-#: First characters of a text that a spreadsheet treats as a formula (OWASP, "CSV Injection").
+#: First characters of a string that a spreadsheet treats as a formula (OWASP, "CSV Injection").
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\0")
 
 
 def safe_csv(frame: pd.DataFrame, *, float_format: str | None = None) -> bytes:
-    """Return the frame as UTF-8 CSV with a byte order mark; formulas and invisible characters are escaped.
+    """Return a frame as UTF-8 CSV with a byte order mark. Formulas and invisible characters are escaped.
 
     Text that looks like a formula gets an apostrophe. Numbers, including negative ones, are written
     unchanged, or in `float_format`, such as ``"%.8g"``.
@@ -29,6 +29,6 @@ def _escape(value: object) -> object:
     if not isinstance(value, str):
         return value
     is_formula = value.startswith(_FORMULA_STARTS)
-    # A single carriage return is not quoted, so the text after it would begin a new row.
-    plain = value.replace("\0", "").replace("\r\n", "\n").replace("\r", "\n")
-    return visible(f"'{plain}" if is_formula else plain)
+    # pandas does not quote a single carriage return, and the text after it would begin a new row.
+    plain_text = value.replace("\0", "").replace("\r\n", "\n").replace("\r", "\n")
+    return visible(f"'{plain_text}" if is_formula else plain_text)

@@ -2,8 +2,8 @@
 
 Draws for one purpose never affect draws for another purpose, because the user's seed, a position (such as the
 number of a split) and the number of the purpose define a stream. The numbers of the purposes must not change,
-because stored results depend on them. Two purposes may share a number if their positions or their kinds of
-draws differ. Splits and folds are drawn from the seed and the number of the split or fold alone
+because stored results depend on them. Two purposes may share a number if their positions differ, or if they
+draw in different ways. Splits and folds depend only on the seed and on the number of the split or fold
 (:mod:`fairdash.training.splits`).
 
 >>> seed_of(Stream.INITIAL_WEIGHTS, 0, 0) == seed_of(Stream.INITIAL_WEIGHTS, 0, 0)
@@ -22,71 +22,79 @@ import numpy as np
 class Stream(IntEnum):
     """Purposes of random streams, and the number of each purpose."""
 
-    #: Stream of the initial weights of a split's models, and of permutations for the floor of one pair.
+    #: Initial weights of a split's models.
     INITIAL_WEIGHTS = 1
+    #: Permutations for the independence floor of a pair of variables.
     PAIR_PERMUTATIONS = 1
-    #: Stream of the order of a split's mini-batches, and of half-samples for the interval of a pair.
+    #: Order of a split's mini-batches.
     MINI_BATCHES = 2
+    #: Half-samples for the interval of the dependence of a pair of variables.
     PAIR_HALVES = 2
-    #: Stream of permutations of a whole table, which all splits share, of rows sampled from a long pair, and
-    #: of early-stopping rows of a single model.
+    #: Permutations of a whole table, which are the same for all splits.
     TABLE_PERMUTATIONS = 3
+    #: Rows that are sampled from a long pair of variables.
     PAIR_ROWS = 3
+    #: Rows for early stopping of a single model.
     STOPPING_ROWS = 3
-    #: Stream of early-stopping rows of a fold's models, and of rows sampled from a large training, validation
-    #: or test set.
+    #: Rows for early stopping of a fold's models.
     FOLD_STOPPING_ROWS = 4
+    #: Rows that are sampled from a large training, validation or test set.
     MEASURED_ROWS = 4
-    #: Stream of test rows and permutations for permutation importance, and of networks that a study averages.
+    #: Test rows and permutations for permutation importance.
     IMPORTANCE = 5
+    #: Networks that a study averages.
     AVERAGED_NETWORKS = 5
-    #: Stream that selects the test rows on which a study of a large table measures fairness.
+    #: Test rows on which a study of a large table measures fairness.
     STUDY_ROWS = 6
-    #: Stream of the permutations from which a study computes noise floors.
+    #: Permutations from which a study computes noise floors.
     STUDY_PERMUTATIONS = 7
-    #: Stream that selects the rows from which the fairness penalty of a tariff is computed.
+    #: Rows from which the fairness penalty of a tariff is computed.
     PENALTY_ROWS = 8
-    #: Number of the random stream that draws the rows for choosing a tariff's α and for fitting large tables.
+    #: Rows for the choice of a tariff's α and for fits to large tables.
     SHRINKAGE_ROWS = 9
-    #: Stream that selects the rows of a large table for a preview.
+    #: Rows of a large table for a preview.
     FIRST_LOOK_ROWS = 10
-    #: Stream that selects the rows on which pilot models are trained and measured, to choose the weights λ.
+    #: Rows for the training and evaluation of pilot models, from which the weights λ are chosen.
     PILOT_ROWS = 12
-    #: Streams of the conditional test: folds of its regressions, rows for fitting trees, and p-value draws.
+    #: Folds of the regressions of the conditional test.
     CONDITIONAL_FOLDS = 20
+    #: Rows to which the trees of the conditional test are fitted.
     CONDITIONAL_ROWS = 21
+    #: Draws for the p-value of the conditional test.
     CONDITIONAL_DRAWS = 22
-    #: Stream of holdout rows, which do not depend on the user's seed; see
-    #: :mod:`fairdash.training.split_kinds`.
+    #: Holdout rows, which do not depend on the user's seed (see :mod:`fairdash.training.split_kinds`).
     CONFIRMATION_ROWS = 11
-    #: Streams of an audit's folds, and of the draws for an audit's simultaneous limits.
+    #: Folds of an audit.
     AUDIT_FOLDS = 23
+    #: Draws for an audit's simultaneous confidence limits.
     AUDIT_DRAWS = 24
-    #: Stream that selects the rows to which an audit's trees are fitted.
+    #: Rows to which an audit's trees are fitted.
     AUDIT_ROWS = 25
-    #: Streams of an audit's models of price and cost, and of the permutations for testing proxies.
+    #: An audit's models of price and cost.
     AUDIT_MODELS = 29
+    #: Permutations with which an audit tests proxies.
     AUDIT_PROXIES = 30
-    #: Streams of the errors that an audit adds to the sensitive attribute, and of draws for segment limits.
+    #: Errors that an audit adds to the sensitive attribute.
     AUDIT_ERRORS = 32
+    #: Draws for the confidence limits of an audit's segments.
     AUDIT_SEGMENTS = 33
 
 
 def rng_of(
-    stream: Stream, random_state: int | None, *place: int, then: tuple[int, ...] = ()
+    stream: Stream, random_state: int | None, *indices: int, then: tuple[int, ...] = ()
 ) -> np.random.Generator:
     """Return the generator of a stream, or an unseeded generator if the seed is None.
 
     Parameters
     ----------
     place
-        First number that distinguishes the stream, such as the number of a split.
+        First number that identifies the stream, such as the number of a split.
     then
-        Second number that distinguishes the stream, such as the position of a feature.
+        Second number that identifies the stream, such as the position of a feature.
     """
-    return np.random.default_rng(None if random_state is None else [random_state, *place, stream, *then])
+    return np.random.default_rng(None if random_state is None else [random_state, *indices, stream, *then])
 
 
-def seed_of(stream: Stream, random_state: int, *place: int) -> int:
-    """Return the seed of a stream as a number, for functions that accept only a number as the seed."""
-    return int(np.random.SeedSequence([random_state, *place, stream]).generate_state(1)[0])
+def seed_of(stream: Stream, random_state: int, *indices: int) -> int:
+    """Return the seed of a stream as a number, for functions whose seed must be a number."""
+    return int(np.random.SeedSequence([random_state, *indices, stream]).generate_state(1)[0])

@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
 from itertools import islice
 
-#: Unicode categories of invisible characters with an effect: controls (also of a terminal), format characters
-#: such as U+202E, which reverses the text around it, surrogates, and ends of lines and paragraphs.
+#: Unicode categories of invisible characters that have an effect. They are controls (also of a terminal),
+#: format characters such as U+202E, which reverses text, surrogates, and ends of lines and paragraphs.
 _INVISIBLE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 #: Separator between attributes in the name of a combination of attributes.
 CROSS = " × "
@@ -18,13 +18,13 @@ CROSS = " × "
 def visible(text: str, *, keep: str = "\t\n\r") -> str:
     """Write the invisible characters of a user's text as escapes, as in JSON.
 
-    Two different column names then cannot look alike, and no character can change how other characters
-    appear. If the text is a JSON document, its meaning does not change.
+    Different column names then look different, and no character can change how other characters appear. If
+    the text is a JSON document, its meaning does not change.
 
     Parameters
     ----------
     keep
-        Control characters that are not escaped; "" if the text must stay on one line.
+        Control characters that are not escaped, or "" for text that must stay on one line.
 
     >>> visible("age\u202e"), visible("prime d\u2019été")
     ('age\\\\u202e', 'prime d’été')
@@ -68,8 +68,8 @@ def _ascii_of(char: str) -> str:
     if parts != [char]:
         return "".join(map(_ascii_of, parts))
     script, *_, last = unicodedata.name(char, "no name").split()
-    known = script == "GREEK" and char.isalpha()
-    return (last.lower() if char.islower() else last.capitalize()) if known else "?"
+    is_greek = script == "GREEK" and char.isalpha()
+    return (last.lower() if char.islower() else last.capitalize()) if is_greek else "?"
 
 
 def counted(count: int, word: str) -> str:
@@ -106,7 +106,7 @@ def number(value: float, *, error: float | None = None) -> str:
 
 
 def with_unit(text: str, unit: str) -> str:
-    """Append a unit to a number, unless the unit has several words (such units appear only on axes)."""
+    """Append a unit to a number. A unit of several words is left out, because it appears only on axes."""
     return f"{text} {unit}" if unit and " " not in unit else text
 
 
@@ -134,12 +134,12 @@ def p_equals(value: float) -> str:
 
 
 def label(name: str, unit: str) -> str:
-    """Return an axis title: the name, and the unit in brackets if there is one."""
+    """Return an axis title from the name and, in brackets, the unit (if there is one)."""
     return f"{name} ({unit})" if unit else name
 
 
 def error_change(before: float, after: float, *, of_average: float, unit: str) -> str:
-    """Describe a change of the root mean squared error; pages, the lesson and reports share these words.
+    """Describe a change of the root mean squared error, in the words of the pages, the lesson and reports.
 
     Percentages are relative to the error of predicting the average, and not to the previous error, which may
     be near 0.
@@ -157,14 +157,15 @@ def error_change(before: float, after: float, *, of_average: float, unit: str) -
     >>> said.split(" (")[1]
     'from 20.1 % to 29.6 % of the error of predicting the average for everyone)'
     """
-    old, new = (with_unit(number(error), unit) for error in (before, after))
+    old_text, new = (with_unit(number(error), unit) for error in (before, after))
     shares = [f"{number(100 * error / of_average)} %" for error in (before, after)] if of_average > 0 else []
     of_baseline = "of the error of predicting the average for everyone"
-    if old == new:
+    if old_text == new:
         share = f" ({shares[1]} {of_baseline})" if shares else ""
         return f"the root mean squared error stays at {new}{share}"
     share = f" (from {shares[0]} to {shares[1]} {of_baseline})" if shares else ""
-    return f"the root mean squared error {'grows' if after > before else 'falls'} from {old} to {new}{share}"
+    verb = "grows" if after > before else "falls"
+    return f"the root mean squared error {verb} from {old_text} to {new}{share}"
 
 
 def few(names: Collection[object]) -> str:
@@ -192,12 +193,12 @@ def percent(share: float, *, decimals: int = 1) -> str:
     >>> percent(0.0512), percent(-0.0001), percent(0.25, decimals=0)
     ('5.1 %', '0.0 %', '25 %')
     """
-    # The format “z” removes the sign of a number that rounds to 0.
+    # The format “z” removes the minus sign of a number that rounds to 0.
     return f"{100 * share:z.{decimals}f} %"
 
 
 def to_decimals(value: float, count: int = 2, *, sign: bool = False) -> str:
-    """Format a number with fixed decimals and a true minus; a number that rounds to zero has no sign.
+    """Format a number with fixed decimals and a true minus. A number that rounds to zero has no sign.
 
     >>> to_decimals(-0.314), to_decimals(-0.001), to_decimals(1234.5, 1, sign=True)
     ('−0.31', '0.00', '+1,234.5')

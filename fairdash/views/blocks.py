@@ -1,6 +1,6 @@
 """Content of pages, documents and commands as blocks: sentences, facts, figures and tables.
 
-The same blocks have several outputs. :func:`document` renders them as self-contained HTML,
+The same blocks can be shown in several ways. :func:`document` renders them as self-contained HTML,
 :func:`fairdash.ui.blocks.show_blocks` shows them on a page, :func:`lines_of` returns lines for a terminal,
 and :func:`fairdash.utils.safe_csv.safe_csv` writes the tables.
 """
@@ -29,24 +29,24 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
     from jinja2 import Environment
 
-#: Characters that could end a script element or a line of JavaScript, with their escapes.
+#: These characters could end a script element or a line of JavaScript, so they are escaped.
 _ESCAPES = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
-#: Web addresses in the code of plotly.js, except names of XML vocabularies, which are not addresses.
+#: Web addresses in the code of plotly.js, except the names of XML vocabularies, which look like addresses.
 _REMOTE = re.compile(r"https?://(?!www\.w3\.org/)")
-#: Margin in pixels for a figure's title, which the figure does not need if HTML shows the title.
+#: Space for the title of a figure, in pixels. A figure does not need it if HTML shows the title.
 _TITLE_ROOM = 56
-#: Maximum number of rows that a document prints if the whole table is also in a file.
+#: If a file contains the whole table, a document prints at most this number of its rows.
 MAX_ROWS = 40
-#: Font size of axis titles, small enough for long titles on a phone.
+#: Font size of axis titles. It is small, so that long titles fit on a phone.
 _AXIS_TITLE = 13
-#: Pattern of names of columns with p-values.
+#: Pattern of the names of columns that contain p-values.
 _P_VALUE = re.compile("p(_|-value|$)")
-#: HTML elements of texts that are not paragraphs, by role.
+#: HTML elements for texts other than paragraphs, by the role of the text.
 _TAGS = {"title": "h1", "page": "h2", "chapter": "h2", "section": "h2", "heading": "h3", "command": "pre"}
 
 
 class Text(str):
-    """Text that is not an ordinary paragraph of a document.
+    """Text with a special role in a document, such as a title or a command.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ class Picture:
         """Plotly figure without titles, as JSON."""
         from plotly.io.json import to_json_plotly
 
-        # The change is made on a dict, because plotly would validate every value of a copied figure.
+        # A dict is changed instead of a copied figure, because plotly would validate every value of the copy.
         bare = self.figure.to_dict()
         layout = bare["layout"]
         layout["title"] = {}
@@ -140,7 +140,7 @@ class Picture:
 
 @dataclass(frozen=True, eq=False)
 class Chart:
-    """Figure of an audit's table, which is drawn only when a page or document shows it.
+    """Figure of an audit's table; it is drawn only when a page or document shows it.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ class Chart:
     name, table
         Key of :data:`fairdash.views.figures.audit.FIGURES`, and the table with this name.
     names
-        Column names by role (price, sensitive, outcome and candidate); "" for a role without a column.
+        Column names by role (price, sensitive attribute, outcome, candidate); "" for a role without a column.
     mean_price, gap_allowed
         Mean price, and largest acceptable gap, in the unit of a curve's values.
     """
@@ -179,7 +179,7 @@ class Table:
     title, note
         Texts above and below the table.
     frame
-        Cells of the table, texts or numbers; the first column contains the names of rows.
+        Cells of the table, strings or numbers; the first column contains the names of rows.
     file
         Name of the file with all rows, if a document prints only the first rows.
     shares
@@ -199,7 +199,7 @@ class Table:
     def of_rows(
         cls, title: str, columns: Iterable[str], rows: Iterable[Iterable[str]], note: str = ""
     ) -> Table:
-        """Make a table from a title, column titles and rows of texts."""
+        """Make a table from a title, column titles and rows of strings."""
         return cls(title, pd.DataFrame([list(row) for row in rows], columns=list(columns)), note)
 
     @property
@@ -209,14 +209,14 @@ class Table:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Column titles or, in a table with a file, the names of the columns in code."""
+        """Column titles; in a table with a file, the names of the columns in that file."""
         return tuple(str(name).replace("_", " ") if self.file else str(name) for name in self.frame)
 
     @property
     def rows(self) -> tuple[tuple[str, ...], ...]:
-        """Cells that a document prints, as texts."""
-        shown = self.frame.head(MAX_ROWS) if self.file else self.frame
-        cells = ([self.written(str(name), each) for each in own] for name, own in shown.items())
+        """Cells that a document prints, as strings."""
+        shown_rows = self.frame.head(MAX_ROWS) if self.file else self.frame
+        cells = ([self.written(str(name), cell) for cell in column] for name, column in shown_rows.items())
         return tuple(zip(*cells, strict=True))
 
     def written(self, column: str, value: object) -> str:
@@ -236,12 +236,12 @@ class Table:
     @property
     def below(self) -> str:
         """Note below the table, which names the file with all rows."""
-        left_out = self.file and len(self.frame) > MAX_ROWS
-        more = f"These are the first {MAX_ROWS} of {len(self.frame):,} rows. {self.file} contains all rows."
-        return f"{self.note} {more if left_out else ''}".strip()
+        is_truncated = self.file and len(self.frame) > MAX_ROWS
+        text = f"These are the first {MAX_ROWS} of {len(self.frame):,} rows. {self.file} contains all rows."
+        return f"{self.note} {text if is_truncated else ''}".strip()
 
 
-#: Types of blocks: a paragraph, a list of sentences, facts by name, a figure, or a table.
+#: A block is a paragraph, a list of sentences, facts by name, a figure, or a table.
 Block = str | list[str] | dict[str, str] | Picture | Chart | Table
 
 
@@ -266,12 +266,12 @@ def lines_of(blocks: Iterable[Block]) -> Iterator[str]:
             widths = [max(map(len, cells)) for cells in zip(*grid, strict=True)]
             yield from ("", f"{block.title}:")
             for name, *cells in grid:
-                rest = (cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True))
-                yield "  ".join([name.ljust(widths[0]), *rest])
+                aligned_cells = (cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True))
+                yield "  ".join([name.ljust(widths[0]), *aligned_cells])
 
 
 def document(title: str, blocks: Iterable[Block], *, scripts: bool = True) -> bytes:
-    """Return an HTML document in UTF-8, which any browser can show and print, and which loads nothing online.
+    """Return an HTML document in UTF-8 for any browser or printer; it loads nothing from the web.
 
     The same blocks always give the same bytes. Blocks of the type ``Markup`` are not escaped.
 
@@ -280,17 +280,17 @@ def document(title: str, blocks: Iterable[Block], *, scripts: bool = True) -> by
     title
         Title of the browser's window.
     scripts
-        Whether plotly.js draws the figures in the browser, which adds about 5 MB. Otherwise, the document
+        True if plotly.js draws the figures in the browser, which adds about 5 MB. Otherwise, the document
         contains the figures as SVG pictures.
     """
-    drawn = [each.drawn(LIGHT) if isinstance(each, Chart) else each for each in blocks]
+    drawn = [block.drawn(LIGHT) if isinstance(block, Chart) else block for block in blocks]
     return (
         templates()
         .get_template("document.html")
         .render(
             title=title,
-            blocks=[each for each in drawn if each is not None],
-            plotly=plotly_script() if scripts and any(isinstance(each, Picture) for each in drawn) else "",
+            blocks=[block for block in drawn if block is not None],
+            plotly=plotly_script() if scripts and any(isinstance(block, Picture) for block in drawn) else "",
             scripts=scripts,
         )
         .encode()
@@ -298,7 +298,7 @@ def document(title: str, blocks: Iterable[Block], *, scripts: bool = True) -> by
 
 
 def as_script_json(text: str) -> Markup:
-    """Return JSON that is safe inside a script element, because no text in the JSON can close the element."""
+    """Return JSON that is safe inside a script element: no text in it can close the element."""
     return Markup(text.translate(_ESCAPES))  # noqa: S704 - made safe on the spot
 
 
@@ -306,7 +306,7 @@ def as_script_json(text: str) -> Markup:
 def plotly_script() -> Markup:
     """Return the code of plotly.js, with every web address replaced by one that does not exist.
 
-    In plotly.js only maps load data, and fairdash draws no maps. The document's security policy also forbids
+    Only maps of plotly.js load data, and fairdash draws no maps. The document's security policy also forbids
     requests.
     """
     from plotly.offline import get_plotlyjs
@@ -317,7 +317,7 @@ def plotly_script() -> Markup:
 @cache
 def templates() -> Environment:
     """Return the templates of documents, which escape inserted text and show invisible characters."""
-    # Import jinja2 here, because only documents need it.
+    # jinja2 is imported here, because only documents need it.
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     return Environment(
@@ -331,7 +331,7 @@ def templates() -> Environment:
 
 
 def _escaped_for_documents(value: object) -> object:
-    # Markup comes only from this module and from figures, whose names theme.escaped has escaped.
+    # Markup comes only from this module, and from figures with names escaped by theme.escaped.
     if not isinstance(value, str) or isinstance(value, Markup):
         return value
     return unbroken(visible(value))

@@ -1,4 +1,4 @@
-"""Lesson page: five scenes, in each of which the reader makes a guess before the answer appears."""
+"""Lesson page of five screens (scenes). On each, the reader makes a guess before the answer appears."""
 
 from __future__ import annotations
 

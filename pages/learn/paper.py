@@ -14,5 +14,5 @@ show_part()
 explain()
 st.caption(
     "The paper: V. Grari, B. Ruf, S. Lamprier, M. Detyniecki, “Fairness-Aware Neural Rényi Minimization for "
-    "Continuous Features”. Our results are installed with fairdash; the page computes nothing."
+    "Continuous Features”. Our results are part of fairdash. The page computes nothing."
 )

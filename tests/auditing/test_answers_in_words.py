@@ -89,7 +89,7 @@ def test_a_mean_close_to_zero_relative_to_the_values_is_refused_and_tiny_prices_
 
 
 def test_proxy_discrimination_is_not_measured_for_a_price_that_no_column_explains(monkeypatch):
-    monkeypatch.setattr(attribution, "fit_of", lambda _: "a fit")
+    monkeypatch.setattr(attribution, "fit_in_words", lambda _: "a fit")
     costs = SimpleNamespace(is_learned=True)
     fits = pd.DataFrame({"value": [-0.05, 0.6], "ci_low": [-0.1, 0.5]})
     found = attribution._discrimination_in_words(None, costs, fits.head(1))

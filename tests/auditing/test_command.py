@@ -48,7 +48,7 @@ def test_answers_are_printed_if_writing_fails_and_vice_versa(table, tmp_path, ca
     said = capsys.readouterr()
     assert "1. Does the price follow the attribute?" in said.out
     assert "Choose a path other than" in said.err
-    monkeypatch.setattr(auditing, "say", Mock(side_effect=BrokenPipeError))
+    monkeypatch.setattr(auditing, "report_progress", Mock(side_effect=BrokenPipeError))
     # A pipe broke elsewhere, so the answers can still be printed.
     assert main([*command, "--out", str(tmp_path / "out.zip")]) == UNEXPECTED
     assert AuditResult.load(tmp_path / "out.zip").n == 150
@@ -57,7 +57,7 @@ def test_answers_are_printed_if_writing_fails_and_vice_versa(table, tmp_path, ca
 def test_a_missing_file_of_an_earlier_audit_is_reported_before_any_computation(table, capsys, monkeypatch):
     earlier = str(table.parent / "earlier.zip")
     for module in (auditing, audit_module):
-        monkeypatch.setattr(module, "carry_out", None)
+        monkeypatch.setattr(module, "run", None)
     assert main(["audit", str(table), *COLUMNS, "--against", earlier]) == 2
     assert "earlier.zip" in capsys.readouterr().err
     with pytest.raises(StorageError, match="earlier"):

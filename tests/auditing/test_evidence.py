@@ -78,7 +78,7 @@ def test_an_audit_repeated_from_its_own_plan_gives_the_same_evidence_byte_for_by
     status = main(["audit", str(table), *NAMED, "--out", str(first)])
     with zipfile.ZipFile(first) as archive:
         inside = Path(archive.extract("plan.json", tmp_path))
-    for plan, says in ((first, "equal those of the evidence byte for byte"), (inside, "")):
+    for plan, says in ((first, "equal those in the evidence zip byte for byte"), (inside, "")):
         capsys.readouterr()
         assert main(["audit", str(table), "--plan", str(plan), "--out", str(again)]) == status
         assert again.read_bytes() == first.read_bytes()
@@ -89,17 +89,17 @@ def test_an_audit_repeated_from_its_own_plan_gives_the_same_evidence_byte_for_by
 def test_repeating_an_audit_on_another_machine_compares_its_numbers(alone):
     with_ = dict(alone.made_with)
     elsewhere = replace(alone, made_with=with_ | {"processor": "another", "numpy": "9.9"})
-    same = "The answers and tables equal those of the evidence byte for byte."
+    same = "The answers and tables equal those in the evidence zip byte for byte."
     assert compare_repeated(alone, alone) == same
     assert compare_repeated(elsewhere, alone) == (
-        "All numbers equal those of the evidence. No verdict changed. The evidence was made with "
+        "All numbers equal those in the evidence zip. No verdict changed. The evidence was made with "
         f"numpy {with_['numpy']} (now 9.9), processor {with_['processor']} (now another)."
     )
     curve, verdicts = alone.curve.copy(), alone.figures.replace({"verdict": ["above", "undecided"]}, "below")
     curve.loc[curve["value"].idxmax(), "value"] *= 1.0005
     moved = replace(elsewhere, tables={**alone.tables, "curve": curve})
     most = "by at most 0.0005 of the largest in their column: “tables.curve.value” was"
-    turned = "Not only numbers differ from the evidence; the first difference is “figures.verdict”."
+    turned = "The results differ from the evidence zip in more than numbers, first in “figures.verdict”."
     count = (verdicts["verdict"] != alone.figures["verdict"]).sum()
     for other, says in (
         (moved, [most, "No verdict changed."]),
@@ -108,7 +108,7 @@ def test_repeating_an_audit_on_another_machine_compares_its_numbers(alone):
         found = compare_repeated(other, alone)
         assert [part for part in says if part not in found] == [], found
     others = replace(elsewhere, origin={**alone.origin, "rows_sha256": "0"})
-    assert compare_repeated(others, alone).startswith("The rows are not those of the evidence.")
+    assert compare_repeated(others, alone).startswith("These rows differ from those of the evidence zip.")
 
 
 INVISIBLE = "\u202e\u200b\u2066\ufeff\x1b\U000e0041"
@@ -231,7 +231,7 @@ def test_a_file_that_is_not_evidence_is_refused(content, tmp_path, monkeypatch):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(StorageError, match="can't be read"):
             read(tmp_path / name)
-    monkeypatch.setattr("fairdash.auditing.evidence.LARGEST", 1_000)
+    monkeypatch.setattr("fairdash.auditing.evidence.MAX_BYTES", 1_000)
     packed(tmp_path / "last.zip", {"audit.json": b" " * 100_000})
     with pytest.raises(StorageError, match="can't be read"):
         fd.AuditResult.load(tmp_path / "last.zip")

@@ -7,22 +7,22 @@ import pandas as pd
 import pytest
 
 import fairdash as fd
-from fairdash.auditing.audit import carry_out
+from fairdash.auditing.audit import execute_audit
 from fairdash.auditing.models.averages import reach_in_words
 from fairdash.auditing.models.premiums import (
     COST_TREES,
     PREMIUMS,
     PRICE_TREES,
-    explained,
     fit_trees,
     learn_costs,
     networks_out_of_fold,
+    share_explained,
 )
 from fairdash.auditing.plan import AuditPlan, columns_of
 from fairdash.auditing.questions import attribution
 from fairdash.auditing.questions.attribution import (
-    WITH,
-    WITHOUT,
+    WITH_S,
+    WITHOUT_S,
     drivers_of,
     proxy_discrimination,
     shapley_values,
@@ -58,7 +58,7 @@ def test_trees_explain_the_same_share_of_the_price_with_and_without_torch_and_sh
     monkeypatch.setattr(attribution, "has", lambda _: False)
     fits, _, whole, shares = drivers_of(table)
     assert vars(whole) == pytest.approx(vars(by_columns), rel=1e-6)
-    assert list(fits["model"]) == [WITHOUT, WITH]
+    assert list(fits["model"]) == [WITHOUT_S, WITH_S]
     assert shares.empty
 
 
@@ -66,10 +66,10 @@ def test_networks_predict_a_price_out_of_fold_on_a_sample_and_do_not_predict_noi
     table = table_of(policies().drop(columns="y")).sampled(900)
     assert 600 < table.n < 1500
     told = networks_out_of_fold(table, table.price, table.sensitive, random_state=0)
-    assert explained(table.price, told, table).ci_low > 0.5
+    assert share_explained(table.price, told, table).ci_low > 0.5
     # A shuffled price is noise for a model that is evaluated on other rows.
     noise = np.random.default_rng(0).permutation(table.price)
-    assert explained(noise, networks_out_of_fold(table, noise, random_state=0), table).ci_low < 0
+    assert share_explained(noise, networks_out_of_fold(table, noise, random_state=0), table).ci_low < 0
 
 
 @pytest.mark.parametrize(("trees", "scale"), [(PRICE_TREES, np.asarray), (COST_TREES, np.log)])
@@ -141,11 +141,11 @@ def test_questions_6_and_8_are_answered_with_tables_and_surrogate_fits(monkeypat
     monkeypatch.setattr("fairdash.training.settings._MAX_EPOCHS", 60)
     plan = AuditPlan(columns=columns_of("p", "s", exposure="w", outcome="y"), questions=(6, 8))
     shares = []
-    result = carry_out(policies(1000), plan, progress=lambda doing, share: shares.append(share))
+    result = execute_audit(policies(1000), plan, progress=lambda doing, share: shares.append(share))
     assert shares == sorted(shares)
     assert {"drivers", "proxies", "surrogate_fit", "premiums", "premium_differences"} <= set(result.tables)
     fits = result.tables["surrogate_fit"].set_index("model")["value"]
-    assert fits[WITHOUT] > 0.9
+    assert fits[WITHOUT_S] > 0.9
     assert fits["the price, predicted by networks"] > 0.9, "a smooth price without noise"
     assert fits["cost, predicted by networks"] > 0.02
     sentences = {each.question: each.text for each in result.answers}

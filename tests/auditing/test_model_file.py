@@ -15,7 +15,7 @@ import pytest
 import fairdash as fd
 from benchmarks.model_files import EXP, PRICE, RESULTS, page_lines
 from fairdash.auditing.models.foreign import read_model
-from fairdash.auditing.models.model_answers import priced
+from fairdash.auditing.models.model_answers import with_model_price
 from fairdash.errors import DataError, OptionError, StorageError
 from tests.auditing.test_model import onnx_file
 from tests.serving import ROOT
@@ -40,7 +40,7 @@ def file(name: str) -> bytes:
 
 
 def priced_by(name: str, rows: pd.DataFrame, columns=NUMBERS, **more):
-    frame, _, notes = priced(rows, file(name), columns=columns, name="price", **more)
+    frame, _, notes = with_model_price(rows, file(name), columns=columns, name="price", **more)
     return frame["price"].to_numpy(), " ".join(notes)
 
 
@@ -142,14 +142,14 @@ def test_an_exception_in_a_model_is_reported_with_its_message_and_the_input_colu
         raise TypeError("expects a DMatrix")
 
     with pytest.raises(DataError, match="TypeError: expects a DMatrix") as caught:
-        priced(rows, fails, columns=NUMBERS, name="price")
+        with_model_price(rows, fails, columns=NUMBERS, name="price")
     assert "“age”, “power”" in str(caught.value)
     for more, words in (
         ({"link": "logit"}, "not a known link"),
         ({"check_column": "absent"}, "does not have the column of prices"),
     ):
         with pytest.raises(OptionError, match=words):
-            priced(rows, fails, columns=NUMBERS, name="price", **more)
+            with_model_price(rows, fails, columns=NUMBERS, name="price", **more)
 
 
 @pytest.mark.parametrize(("change", "words"), [

@@ -12,7 +12,7 @@ from sklearn.metrics import mean_tweedie_deviance
 
 import fairdash as fd
 from fairdash.auditing.evidence import AuditResult
-from fairdash.auditing.questions.money import along_s, segments
+from fairdash.auditing.questions.money import payments_by_band, segments
 from fairdash.errors import OptionError
 from fairdash.evaluation.insurance import bands_of, deviances
 from tests.auditing.test_learned import table_of
@@ -27,9 +27,9 @@ def test_amounts_by_attribute_value_equal_a_hand_calculation():
     table = table_of(frame, exposure="w", outcome="y")
     # The mean price is (8 + 3 × 12) ÷ 4 = 11 and the mean cost 4.5, so a cost of 1 justifies a price of 11 ÷
     # 4.5.
-    found = along_s(table, table.price, None)
+    found = payments_by_band(table, table.price, None)
     assert_allclose(found[["per_head", "total"]], [[-3, -600], [1, 600]])
-    earned = along_s(table, table.price, table.outcome)
+    earned = payments_by_band(table, table.price, table.outcome)
     assert_allclose(earned["per_head"], [8 - 3 * 11 / 4.5, 12 - 5 * 11 / 4.5])
     assert earned["total"].sum() == pytest.approx(0, abs=1e-9)
     assert (found["per_head_low"] < found["per_head"]).all()

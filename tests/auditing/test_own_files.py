@@ -19,7 +19,7 @@ import fairdash as fd
 from benchmarks.model_files import PRICE, RESULTS, read
 from fairdash.__main__ import main
 from fairdash.auditing.models.foreign import ForeignModel, read_model
-from fairdash.auditing.models.model_answers import priced
+from fairdash.auditing.models.model_answers import with_model_price
 from fairdash.errors import DataError, StorageError
 from tests.auditing.test_model import onnx_file
 from tests.data.workbooks import workbook
@@ -70,10 +70,10 @@ def test_levels_are_matched_by_name_and_unknown_ones_counted(rows, in_this_proce
     name = f"{library} {model}"
     # Columns in another order, with more columns than the model uses.
     mixed = rows[[name, "years", "band", *INPUTS[::-1]]]
-    notes = priced(mixed, content, columns=None, name="price", check_column=name)[2]
+    notes = with_model_price(mixed, content, columns=None, name="price", check_column=name)[2]
     assert f"The model's price is “{name}” in all 300 rows" in notes[0]
     east = mixed.assign(region=mixed["region"].where(mixed.index > 8, "east"))
-    said = " ".join(priced(east, content, columns=None, name="price")[2])
+    said = " ".join(with_model_price(east, content, columns=None, name="price")[2])
     # CatBoost stores hashes of levels. A level that the model treats like unknown levels is named too.
     is_hashed = ending == "cbm"
     assert (
@@ -81,7 +81,7 @@ def test_levels_are_matched_by_name_and_unknown_ones_counted(rows, in_this_proce
     ) in said
     if not is_hashed:
         with pytest.raises(StorageError, match="no cell of “region” contains a level of the model"):
-            priced(mixed.assign(region="east"), content, columns=None, name="price")
+            with_model_price(mixed.assign(region="east"), content, columns=None, name="price")
     with pytest.raises(StorageError, match="needs the column “region”, which the table does not have"):
         read_model(content, table=["age", "power", "bonus", "band"])
 
@@ -101,7 +101,7 @@ def test_ordered_pandas_categories_are_assigned_to_the_columns_that_contain_them
     content = file("lightgbm", "poisson, ordered categories", "txt")
     model = read_model(content, table=INPUTS)
     np.testing.assert_allclose(model.predict(rows), rows["lightgbm poisson, ordered categories"], rtol=1e-8)
-    assert any("Which columns have the following levels" in each for each in model.about["unknown"])
+    assert any("The columns with the following levels" in each for each in model.about["unknown"])
     with pytest.raises(StorageError, match="it lists the levels of 2 columns, and does not name the columns"):
         read_model(content, table=INPUTS).predict(rows.assign(age=rows["power"]))
 
@@ -113,8 +113,8 @@ def test_raw_scores_are_refused_as_prices_unless_a_link_is_named(rows, in_this_p
     ):
         content, table = file(library, model, ending), rows[INPUTS]
         with pytest.raises(StorageError, match="does not state its objective, so its output may be a log"):
-            priced(table, content, columns=None, name="price")
-        made = priced(table, content, columns=None, name="price", link="log")[0]["price"]
+            with_model_price(table, content, columns=None, name="price")
+        made = with_model_price(table, content, columns=None, name="price", link="log")[0]["price"]
         np.testing.assert_allclose(made, rows[f"{library} {model}"], rtol=1e-6)
     told = file("xgboost", "count:poisson", "ubj")
     with pytest.raises(StorageError, match="the log link is inverted"):
@@ -193,7 +193,7 @@ def test_an_invalid_tariff_table_is_refused(text, words):
 
 
 def test_sas_coefficients_are_used_with_the_link_function_named_by_the_user(in_this_process):
-    frame = priced(PEOPLE, GENMOD.encode(), columns=None, name="price", link="log")[0]
+    frame = with_model_price(PEOPLE, GENMOD.encode(), columns=None, name="price", link="log")[0]
     np.testing.assert_allclose(frame["price"], np.exp([5.7, 5.5, 5.5, 5.7]))
 
 
@@ -201,12 +201,12 @@ def test_sas_coefficients_are_used_with_the_link_function_named_by_the_user(in_t
 @pytest.mark.parametrize("library", ["R glm", "statsmodels", "glum"])
 def test_coefficients_are_assigned_to_columns_and_levels_by_term_names(rows, in_this_process, library):
     name, content = f"{library} poisson", file(library, "poisson", "csv")
-    notes = priced(rows, content, columns=None, name="price", link="log", check_column=name)[2]
+    notes = with_model_price(rows, content, columns=None, name="price", link="log", check_column=name)[2]
     assert f"The model's price is “{name}” in all 300 rows" in notes[0]
     assert "“north” of “region” has no coefficient and is priced as the base level, in 87 rows." in notes
     more = rows.assign(region=rows["region"].where(rows.index > 8, "east"))
     with pytest.raises(StorageError, match="“east”, “north” of “region” have no coefficient"):
-        priced(more, content, columns=None, name="price", link="log")
+        with_model_price(more, content, columns=None, name="price", link="log")
 
 
 @pytest.mark.every_case
@@ -224,9 +224,11 @@ def test_r_coefficients_reproduce_the_predictions_of_r_or_are_refused(in_this_pr
     ask = {"columns": None, "name": "price", "link": "log", "check_column": name}
     if words:
         with pytest.raises(StorageError, match=words):
-            priced(table, content, **ask)
+            with_model_price(table, content, **ask)
     else:
-        assert f"The model's price is “{name}” in all 100 rows" in priced(table, content, **ask)[2][0]
+        assert (
+            f"The model's price is “{name}” in all 100 rows" in with_model_price(table, content, **ask)[2][0]
+        )
 
 
 def test_coefficients_may_be_relativities_and_terms_may_be_interactions():
@@ -293,7 +295,7 @@ def test_the_models_command_describes_a_file_and_lists_what_the_file_does_not_sp
     said = capsys.readouterr().out
     for words in (
         "Kind: PMML 4.4.1 (GeneralRegressionModel)", "Objective: poisson", "the log link is inverted",
-        "Size: 5 terms", "  band: levels, “30-59”, “60+”, “18-29”", "Whether the model was fitted with an offset",
+        "Size: 5 terms", "  band: levels, “30-59”, “60+”, “18-29”", "Use of an offset in the model's fit",
     ):  # fmt: skip
         assert words in said
     content = file("lightgbm", "poisson, pandas categories", "txt")
@@ -341,7 +343,7 @@ def test_a_model_file_is_read_in_another_process_and_a_crash_of_that_process_is_
         ForeignModel(content, table=["region"])
     # A bug in fairdash must not be reported as a fault of the file.
     with pytest.raises(RuntimeError, match="Traceback"):
-        model._ask({"predict": [["region", None]], "rows": 1}, b"")
+        model._request({"predict": [["region", None]], "rows": 1}, b"")
     ended = ForeignModel(content, table=list(frame))
     ended._process.kill()
     with pytest.raises(

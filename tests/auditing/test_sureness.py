@@ -12,7 +12,7 @@ from scipy.stats import t as student
 
 import fairdash as fd
 from fairdash.auditing.curve import basis_of, fit_curve
-from fairdash.auditing.gaps import p_of_flat
+from fairdash.auditing.gaps import joint_limit_factor, p_value_of_flat_curve
 from fairdash.auditing.plan import columns_of
 from fairdash.auditing.questions import robustness
 from fairdash.auditing.questions.robustness import robustness_values
@@ -56,7 +56,7 @@ def p_of_no_gap(y: np.ndarray, s: np.ndarray, **more: np.ndarray) -> float:
     """p-value of the largest gap of y along s."""
     roles = {role: name for role, name in (("exposure", "years"), ("groups", "policy")) if name in more}
     table = AuditTable.of(pd.DataFrame({"y": y, "s": s, **more}), columns_of("y", "s", **roles))
-    return p_of_flat(fit_curve(table.price, table, basis_of(table)))
+    return p_value_of_flat_curve(fit_curve(table.price, table, basis_of(table)))
 
 
 def noises(kind: str, rng: np.random.Generator, n: int):
@@ -99,3 +99,12 @@ def test_for_a_linear_price_the_partial_r2_is_exact_and_the_strongest_factor_is_
     shown = result.measures.set_index("measure").loc["partial_r2_among_equals", "value"]
     assert shown == pytest.approx(0.5, abs=0.05)
     assert "A factor as strong as “c” would explain" in result.answers[-1].text
+
+
+def test_joint_limits_do_not_depend_on_the_arbitrary_signs_of_eigenvectors(monkeypatch):
+    parts = np.random.default_rng(0).normal(size=(50, 4))
+    limit = joint_limit_factor(parts.T @ parts, 0)
+    assert 2.3 < limit < 2.6  # independent numbers: 2.49
+    eigh = np.linalg.eigh
+    monkeypatch.setattr(np.linalg, "eigh", lambda a: (eigh(a)[0], eigh(a)[1] * [1, -1, -1, 1]))
+    assert joint_limit_factor(parts.T @ parts, 0) == pytest.approx(limit, rel=1e-12)

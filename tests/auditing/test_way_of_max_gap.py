@@ -16,7 +16,7 @@ from types import FrameType
 import pandas as pd
 
 import fairdash
-from fairdash.auditing.audit import carry_out
+from fairdash.auditing.audit import execute_audit
 from fairdash.auditing.evidence import AuditResult, read_plan
 from fairdash.auditing.filing.view import report_of, summary_of
 from fairdash.auditing.plan import plan_of
@@ -61,7 +61,7 @@ def test_max_gap_is_converted_to_an_amount_in_one_function_only(tmp_path: Path) 
 
     with traced(watch):
         plan = plan_of("premium", "age", max_gap=MAX_GAP, questions=(1, 2))
-        result = carry_out(frame, plan)
+        result = execute_audit(frame, plan)
         result.save(tmp_path / "a.zip")
         again = AuditResult.load(tmp_path / "a.zip")
         assert read_plan(tmp_path / "a.zip").plan == plan

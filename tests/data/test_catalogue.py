@@ -138,7 +138,7 @@ def test_a_missing_file_is_refused_with_instructions_for_obtaining_it(dataset_id
     with pytest.raises(DownloadError, match=f"{file} is not on this machine") as caught:
         load_dataset(dataset_id)
     said = str(caught.value)
-    assert entry.how_to_bring() in said
+    assert entry.how_to_obtain() in said
     for part in ("kaggle.com", "log in", str(home / "cache" / "census"), "FAIRDASH_DATA"):
         assert part in said
 
@@ -148,7 +148,7 @@ def test_a_file_supplied_by_the_user_is_stored_in_the_folder_of_the_data_set(rea
     content = (real_data / "census" / COUNTY_FILE).read_bytes()
     monkeypatch.delenv("FAIRDASH_DATA")
     entry = CATALOGUE["census_county"]
-    entry.keep_brought(content)
+    entry.store_downloaded(content)
     assert entry.is_local()
     assert load_dataset("census_county").n_rows == 3_218
 

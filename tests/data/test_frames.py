@@ -65,7 +65,7 @@ def test_an_audit_reports_codes_for_missing_values_and_row_number_columns() -> N
     notes = " ".join(audited(frame).notes)
     assert "“age” holds 999 in 40 rows" in notes
     assert "1 column not used: they contain row numbers (“Unnamed: 0”)." in notes
-    plain, notes = plain_frame(TABLE.assign(X=RNG.integers(0, 99, N), index=np.arange(N)), named=["index"])
+    plain, notes = plain_frame(TABLE.assign(X=RNG.integers(0, 99, N), index=np.arange(N)), keep=["index"])
     assert (list(plain), notes) == (["price", "age", "km", "X", "index"], [])
 
 

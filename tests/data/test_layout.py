@@ -10,7 +10,7 @@ from fairdash.tables.codes import day_numbers, doubts_about, spellings
 from fairdash.tables.features import fixes_of_columns
 from fairdash.tables.fixes import apply_fixes
 from fairdash.tables.frames import plain_frame
-from fairdash.tables.readers.report import heard_by
+from fairdash.tables.readers.report import listen_with
 from fairdash.tables.roles import Roles
 from tests.data.workbooks import workbook
 
@@ -91,7 +91,7 @@ def test_a_truncated_last_row_is_refused_instead_of_taken_for_a_note(below: str)
 def test_progress_of_reading_is_reported() -> None:
     heard: list[str] = []
     content = text([HEADER]) + b'40;9,5;"Lyon"\n' * 200_000
-    with heard_by(heard.append):
+    with listen_with(heard.append):
         read_table(content)
     columns = [f"200,000 rows, column {k} of 3" for k in (1, 2, 3)]
     assert heard == ["166,666 rows so far", "200,000 rows so far", *columns]

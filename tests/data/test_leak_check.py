@@ -13,7 +13,7 @@ from benchmarks.leak_tables_sums import OTHERS, SUMS, TARIFFS, make
 from fairdash.data import Roles, build_dataset, suggest_roles
 from fairdash.errors import DataError
 from fairdash.tables.exposure import find_policies
-from fairdash.tables.features import determines
+from fairdash.tables.features import is_determined_by
 from fairdash.tables.leaks import (
     CLASSES,
     KNOWN_WITHOUT_ZERO,
@@ -79,7 +79,7 @@ def test_a_column_that_is_zero_only_in_claim_free_rows_is_not_a_leak() -> None:
     miles = pd.Series(np.where(rng.random(20_000) < 0.1, 0.0, rng.gamma(3, 4000, 20_000)))
     claims = pd.Series(rng.poisson(0.05, 20_000) * (miles > 0)).astype(float)
     assert target_leak(miles, claims) is None
-    assert not determines(miles, claims)
+    assert not is_determined_by(miles, claims)
 
 
 def test_a_column_is_suspect_only_if_it_predicts_counts_better_than_chance_allows() -> None:
@@ -156,7 +156,7 @@ def test_components_of_a_price_or_target_are_found_without_false_alarms(maker) -
     total = roles.get("price", "price" if kind == "certain" else roles["target"])
     free = [name for name in frame if name not in {*roles.values(), total}]
     least = 1 if "price" in roles else 2
-    assert set(parts_of(frame, total, free, exposure=roles.get("exposure"), least=least)) == planted
+    assert set(parts_of(frame, total, free, exposure=roles.get("exposure"), n_min=least)) == planted
 
 
 @pytest.fixture
@@ -179,8 +179,8 @@ def test_the_description_of_a_sum_states_its_factor_fee_and_subtracted_columns(p
     assert found.in_words() == "“hull” is “price” minus “liability”"
     net = premiums.assign(net=(premiums["price"] / 1.19).round(2), same=premiums["price"])
     assert find_sums(net, "price", ["net"]) == ()
-    assert find_sums(net, "price", ["net"], least=1)[0].in_words() == "“price” is 1.19 times “net”"
-    assert find_sums(net, "price", ["same"], least=1)[0].in_words() == "“price” is a copy of “same”"
+    assert find_sums(net, "price", ["net"], n_min=1)[0].in_words() == "“price” is 1.19 times “net”"
+    assert find_sums(net, "price", ["same"], n_min=1)[0].in_words() == "“price” is a copy of “same”"
 
 
 def test_no_sum_is_found_when_rows_are_few_or_do_not_add_up(premiums) -> None:
@@ -202,7 +202,7 @@ def test_a_subtotal_and_its_components_are_all_found_in_any_column_order() -> No
 def test_components_of_a_price_are_excluded_from_the_features_or_reported(premiums) -> None:
     given = suggest_roles(premiums, target="claims", prediction="price")
     assert (given.parts_of_price, given.features) == (("liability", "hull"), ("power",))
-    assert given.to_be_said == ("liability", "hull")
+    assert given.notes_on_codes == ("liability", "hull")
     assert suggest_roles(premiums, target="price").known_with_target == ("liability", "hull")
     columns = ("liability", "hull")
     found = fd.check_data(premiums, target="claims", sensitive="age", price="price", columns=columns)

@@ -173,7 +173,7 @@ def test_the_first_visible_sheet_is_read_and_the_others_are_named() -> None:
         read_table(content, sheet="Gone")
     xml = sheet_xml(ROWS).replace('<row r="3"', '<row r="3" hidden="1"')
     assert 'hidden="1"' in xml
-    assert "The table includes 1 row that the sheet hides, as by a filter (row 3)." in said(
+    assert "The table includes 1 row hidden in the sheet, perhaps by a filter (row 3)." in said(
         read_table(workbook({"Tab": xml}))[1]
     )
 

@@ -171,7 +171,7 @@ def test_a_claim_indicator_stays_a_feature_if_a_claim_has_an_amount_of_zero() ->
 def test_numeric_postcodes_are_left_out_and_text_postcodes_become_a_categorical_feature() -> None:
     frame = plausible_table(["PLZ", "Alter", "Kosten", "rooms"])
     found = suggest_roles(frame)
-    assert (found.left_out, found.to_be_said) == ({"PLZ": NAMES_PLACES}, ("PLZ",))
+    assert (found.left_out, found.notes_on_codes) == ({"PLZ": NAMES_PLACES}, ("PLZ",))
     as_text = frame.assign(PLZ=(frame["PLZ"] // 1000).astype(str))
     assert "PLZ" in suggest_roles(as_text).features
 

@@ -36,7 +36,7 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> list[ReadingOptions]:
         seen.append(options)
         return read(content, options)
 
-    uploads.forget_tables()
+    uploads.clear_cached_tables()
     monkeypatch.setattr(uploads, "read_content", counting)
     return seen
 

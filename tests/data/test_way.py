@@ -13,7 +13,7 @@ import pandas as pd
 
 import fairdash
 from fairdash.data import Dataset, Roles, UploadSource, keep_upload
-from fairdash.data.uploads import forget_tables
+from fairdash.data.uploads import clear_cached_tables
 from tests.ui.test_way_of_front import given, traced
 
 PACKAGE = str(Path(fairdash.__file__).parent)
@@ -40,7 +40,7 @@ def test_code_that_builds_a_data_set_from_an_upload_is_in_a_limited_number_of_fi
     source = UploadSource(sha256=kept.sha256, name=kept.name, roles=Roles(**columns, rate=True))
     # Load once before counting, so that imports don't count.
     source.load()
-    forget_tables()
+    clear_cached_tables()
     carrying: set[str] = set()
     called: set[str] = set()
     arrived: list[object] = []

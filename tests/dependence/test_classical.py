@@ -24,7 +24,7 @@ from fairdash.dependence import (
 from fairdash.dependence.classical import mid_ranks
 from fairdash.dependence.kde import chi2_kde, hgr_kde
 from fairdash.errors import OptionError
-from fairdash.lab.estimates import coefficients, studied
+from fairdash.lab.estimates import coefficients, continuous_measures
 from tests import referees
 
 
@@ -182,7 +182,7 @@ def test_spline_hgr_of_several_columns_detects_dependence_that_no_single_column_
 def test_pages_omit_measures_that_the_registry_shows_only_on_request():
     asked_for = {id for id, one in REGISTRY.items() if one.on_request}
     assert asked_for == {"joint_distance_correlation", "jdcov", "ccdcov"}
-    assert not asked_for & {*studied(), *coefficients()}
+    assert not asked_for & {*continuous_measures(), *coefficients()}
 
 
 def test_classical_measures_equal_those_of_scipy(rng):

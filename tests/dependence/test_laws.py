@@ -112,8 +112,9 @@ def test_measures_treat_float32_values_that_differ_by_one_rounding_step_as_equal
     assert measure(id, u.astype(float), s) != 0
     # Equal predictions of a network that differ by rounding are ties.
     levels = np.float32(0.1) * (1 + np.arange(60, dtype=np.float32) % 4)
-    u, lowest = (np.nextafter(levels, np.float32(each)) for each in (9 * (s > 2), np.zeros(60)))
-    assert (len(np.unique(u)), measure(id, u, s)) == (8, measure(id, lowest, s))
+    u = np.nextafter(levels, np.float32(9 * (s > 2)))
+    middle = sum(np.nextafter(levels, np.float32(end)).astype(float) / 2 for end in (0, 9))
+    assert (len(np.unique(u)), measure(id, u, s)) == (8, measure(id, middle, s))
 
 
 @every

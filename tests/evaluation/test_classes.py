@@ -4,11 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
+from scipy.stats import rankdata
 
 from fairdash.dependence.classical import rank_link
-from fairdash.evaluation import blended_profiles, crossed_cells, group_averages, quantile_profile
+from fairdash.evaluation import blended_profiles, group_averages, quantile_profile
 from fairdash.evaluation.classes import by_group, by_probability, calibration, pairs_of_groups
-from fairdash.evaluation.crossed_cells import cells_in_view, crossings_of
+from fairdash.evaluation.crossed_cells import cells_in_view, cells_of, crossings_of, products_of, views_of
 from fairdash.tables.leak_candidates import find_suspects
 from fairdash.training.splits import Split
 
@@ -38,8 +39,8 @@ def test_statistics_of_classes_equal_the_standard_formulas() -> None:
         }  # fmt: skip
         assert found.loc[name, list(expected)].to_dict() == pytest.approx(expected, rel=1e-12)
     pairs = pairs_of_groups(y, codes, NAMES, sample_weight=weight)
-    assert len(pairs) == 21
-    assert pairs["difference"][0] == pytest.approx(found["mean"]["A"] - found["mean"]["B"], rel=1e-12)
+    first = found["mean"]["A"] - found["mean"]["B"]
+    assert (len(pairs), pairs["difference"][0]) == pytest.approx((21, first), rel=1e-12)
 
 
 def test_repeating_the_rows_of_each_policy_leaves_class_statistics_unchanged() -> None:
@@ -60,23 +61,33 @@ def test_classes_of_zero_variance_have_p_value_1_for_equal_means_and_0_for_unequ
 def test_the_view_of_a_combination_of_attributes_has_the_groups_of_this_combination() -> None:
     rng = np.random.default_rng(0)
     sensitive = pd.DataFrame(rng.normal(size=(400, 3)), columns=["age", "income", "share"])
-    every = crossings_of(sensitive)
-    assert np.array_equal(cells_in_view(sensitive, "age × share").codes, every["age × share"].codes)
+    name = "age × share"
+    assert np.array_equal(cells_in_view(sensitive, name).codes, crossings_of(sensitive)[name].codes)
     assert cells_in_view(sensitive, "age") is None
-    # The view of all attributes together shows the first combination.
-    first = cells_in_view(sensitive, "all together")
-    assert first is not None
-    assert np.array_equal(first.codes, every["age × income"].codes)
+    # All attributes together have the cells of all three: (25 cells)^(1/3) gives two bands each.
+    together, halves = cells_in_view(sensitive, "all together"), sensitive > sensitive.median()
+    assert together.codes.tolist() == (halves @ [1, 2, 4]).tolist()
+
+
+def test_a_crossing_consists_of_products_of_ranks_even_if_no_row_has_both_values():
+    """No man lives in the north, and one sensitive column has the name of a crossing."""
+    row = np.arange(600)
+    zone = np.where(row % 2, 1 + row // 2 % 2, row // 2 % 3)
+    sensitive = pd.DataFrame({"man": row % 2, **{f"zone: {k}": zone == k for k in range(3)}}).astype(float)
+    ranks = (rankdata(sensitive, axis=0) - 0.5) / 600 - 0.5
+    assert_allclose(products_of(sensitive)["man × zone"], ranks[:, :1] * ranks[:, 1:])
+    two = sensitive.iloc[:, :2].set_axis(["a", "b"], axis=1)
+    assert list(products_of(two.assign(**{"a × b": row}))) == ["a × a × b", "b × a × b"]
+    table = pd.DataFrame({"column": ["", "all together × b"], "measure": "hgr_spline"})
+    assert "" not in views_of(two.set_axis(["all together", "b"], axis=1), table).values()
 
 
 def test_group_sizes_of_a_combination_count_policies_if_units_are_given_and_rows_otherwise() -> None:
     frame = pd.DataFrame({"sex": np.repeat([0.0, 1.0], 60), "region": np.tile(["a", "b"], 60)})
-    by_row = crossed_cells.cells_of(frame, ("sex", "region"))
-    by_own = crossed_cells.cells_of(frame, ("sex", "region"), units=np.arange(120))
-    assert by_row.names == by_own.names
-    assert np.array_equal(by_row.codes, by_own.codes)
-    # Ten policies with three rows each are too few for a separate group.
-    few = crossed_cells.cells_of(frame, ("sex", "region"), units=np.arange(120) // 6)
+    # In the last, ten policies with three rows each are too few for a separate group.
+    units = (None, np.arange(120), np.arange(120) // 6)
+    by_row, by_own, few = (cells_of(frame, ("sex", "region"), units=each) for each in units)
+    assert (by_row.names, by_row.codes.tolist()) == (by_own.names, by_own.codes.tolist())
     assert len(few.names) < len(by_row.names)
 
 
@@ -84,9 +95,8 @@ TIMES = 4
 
 
 def test_repeating_every_row_does_not_narrow_the_intervals_of_group_averages():
-    rng = np.random.default_rng(0)
+    rng, policy = np.random.default_rng(0), np.repeat(np.arange(600), TIMES)
     y, s, weight = rng.normal(size=600), rng.integers(0, 60, 600).astype(float), rng.integers(1, 4, 600) / 2
-    policy = np.repeat(np.arange(600), TIMES)
     single = group_averages(y, s, weight=weight)
     repeated = group_averages(y[policy], s[policy], weight=weight[policy], units=policy)
     columns = ["mean", "error", "low", "high"]
@@ -96,50 +106,43 @@ def test_repeating_every_row_does_not_narrow_the_intervals_of_group_averages():
 
 
 def test_confidence_intervals_of_average_blended_predictions_treat_policies_as_sampling_units():
-    rng = np.random.default_rng(1)
+    rng, rows = np.random.default_rng(1), np.arange(600)
     policy, values = np.repeat(np.arange(150), TIMES), rng.normal(size=(2, 2, 600))
-    rows = np.arange(600)
     splits = [Split(train=rows[:300], test=rows[300:]), Split(train=rows[300:], test=rows[:300])]
-    groups = rng.integers(0, 5, 600)
-    by = {"groups": groups, "units": policy}
+    by = {"groups": rng.integers(0, 5, 600), "units": policy}
     _, low, high = blended_profiles(*values, np.array([0.3]), splits, **by)
-    profile = quantile_profile(0.7 * values[0] + 0.3 * values[1], groups.astype(float), splits, **by)
+    profile = quantile_profile(0.7 * values[0] + 0.3 * values[1], by["groups"].astype(float), splits, **by)
     assert_allclose([low[0], high[0]], profile[["low", "high"]].T)
 
 
 def test_the_rank_correlation_of_independent_policies_rarely_exceeds_its_95_percent_limit():
-    rng, beyond = np.random.default_rng(2), {True: 0, False: 0}
-    policy = np.repeat(np.arange(100), 5)
+    rng, beyond, policy = np.random.default_rng(2), {True: 0, False: 0}, np.repeat(np.arange(100), 5)
     for _ in range(200):
         u, v = rng.normal(size=(2, 100))[:, policy] + 0.1 * rng.normal(size=(2, 500))
         for counted in beyond:
             found = rank_link(u, v, units=policy if counted else None)
             beyond[counted] += abs(found.value) > found.stays_within
-    assert beyond[True] <= 20
-    assert beyond[False] >= 50
+    assert beyond[True] <= 20 < 50 <= beyond[False]
 
 
 def test_the_calibration_test_of_class_probabilities_counts_each_policy_once():
-    rng = np.random.default_rng(3)
+    rng, policy = np.random.default_rng(3), np.repeat(np.arange(400), TIMES)
     p = rng.uniform(0.1, 0.9, 400)
     known = (rng.random(400) < p**1.3).astype(int)
     p, y = np.column_stack([1 - p, p]), rng.normal(100, 10, 400)
-    policy = np.repeat(np.arange(400), TIMES)
-    once = calibration(p, known, ("a", "b"))["p_value"][0]
-    rows = calibration(p[policy], known[policy], ("a", "b"))["p_value"][0]
-    counted = calibration(p[policy], known[policy], ("a", "b"), policy)["p_value"][0]
+    samples = ((p, known, "ab"), (p[policy], known[policy], "ab"), (p[policy], known[policy], "ab", policy))
+    once, rows, counted = (calibration(*each)["p_value"][0] for each in samples)
     assert rows < once**3
     assert 0.3 * once < counted < 3 * once
     policy = policy[policy < 100]
-    given = {"known": known[policy], "random_state": 0}
+    given = {"true_class": known[policy], "random_state": 0}
     found = [by_probability(y[policy], p[policy], ("a", "b"), None, each, **given) for each in (None, policy)]
     by_rows, by_policies = (each["bound_high"][0] - each["bound_low"][0] for each in found)
     assert by_policies > by_rows
 
 
 def test_a_column_that_identifies_policies_is_suspect_only_if_splits_separate_their_rows():
-    rng = np.random.default_rng(4)
-    policy = np.repeat(np.arange(20), 30)
+    rng, policy = np.random.default_rng(4), np.repeat(np.arange(20), 30)
     effect, number = rng.normal(size=(2, 20))[:, policy]
     frame = pd.DataFrame({"policy": policy, "number": number, "y": effect + 0.05 * rng.normal(size=600)})
     (found,) = find_suspects(frame, "y", ["number"])

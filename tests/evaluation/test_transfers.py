@@ -37,7 +37,7 @@ def test_merged_groups_have_enough_rows(seed, n, distinct, n_groups, fewest):
     rng = np.random.default_rng(seed)
     s = rng.integers(0, distinct, n).astype(float) ** 2
     parts = [np.flatnonzero(rng.random(n) < 0.6) for _ in range(2)]
-    groups = merged_groups(s, parts, n_groups=n_groups, fewest=fewest)
+    groups = merged_groups(s, parts, n_groups=n_groups, min_rows=fewest)
     assert set(groups) == set(range(groups.max() + 1))
     if groups.max() > 0:
         for part in parts:

@@ -5,7 +5,7 @@ import inspect
 from pathlib import Path
 
 import fairdash as fd
-from fairdash.cli import command_line, help_of_every_verb
+from fairdash.cli import command_line, help_of_all_commands
 
 HERE = Path(__file__).parent
 
@@ -40,7 +40,7 @@ def public_names() -> str:
 
 def help_of_every_command() -> str:
     """The ``--help`` texts without line breaks, which depend on the terminal."""
-    return "\n\n".join(" ".join(text.split()) for _, text in help_of_every_verb(command_line())) + "\n"
+    return "\n\n".join(" ".join(text.split()) for _, text in help_of_all_commands(command_line())) + "\n"
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import fairdash as fd
 from fairdash.errors import Cancelled, OptionError, RunError
 from fairdash.evaluation.parallel_sweep import execute_in_parallel
 from fairdash.evaluation.result import SweepResult
-from fairdash.jobs.parallel import StepPool, compute_steps, settle
+from fairdash.jobs.parallel import StepPool, compute_steps, set_future
 from fairdash.jobs.steps import (
     Branch,
     Checkpoints,
@@ -152,7 +152,7 @@ def test_the_job_reports_the_message_of_an_error_on_another_machine(
     monkeypatch.setattr(StepPool, "_pool_for", lambda *_: ThreadPoolExecutor(1))
     future = Future()
     output = json.loads(json.dumps(StepPool(fail, count=1).compute("runs/x", "train/0")))
-    settle(future, SimpleNamespace(output=output))
+    set_future(future, SimpleNamespace(output=output))
     with pytest.raises(kind, match=words):
         future.result()
 

@@ -189,7 +189,7 @@ def test_a_damaged_database_is_reported_and_finished_runs_stay_readable(done: Ru
 @pytest.mark.processes
 def test_finished_runs_are_shown_without_the_database(done: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAIRDASH_DATABASE", "postgresql://nobody@127.0.0.1:9/fairdash")
-    with pytest.raises(StorageError, match="PostgreSQL of FAIRDASH_DATABASE answers"):
+    with pytest.raises(StorageError, match="PostgreSQL of FAIRDASH_DATABASE responds"):
         start_run(SOURCE, replace(PLAN, random_state=1))
     # The lists show the requested run, whose progress is unknown without the database.
     for name, said in (("home", 1), ("runs", 1), ("tradeoff", 0)):

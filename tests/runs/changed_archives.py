@@ -237,7 +237,7 @@ def look_at(run: Run, *, whole: bool = True) -> None:
     assert run.name is not None
     run.curves()
     log, openings = read(run.folder), read_confirmations(run)
-    assert all(event.said for event in log.events)
+    assert all(event.in_words for event in log.events)
     about = {"run_id": run.id, "created": run.spec.created, "dataset": None}
     about["is_preview"] = run.available_result == FIRST
     for objective in [*run.read_result().frames][: None if whole else 1]:

@@ -22,7 +22,7 @@ from fairdash.storage.bundle import sealed_text
 from fairdash.storage.log import read
 from fairdash.training.search import GRIDS, SettingsSearch
 from fairdash.training.split_kinds import FROM_ROWS, MAX_ROWS, default_share, draw_set_aside
-from fairdash.training.sweep import Sweep, default_plan, preview_of, train_sweep, trains_for_set_aside
+from fairdash.training.sweep import Sweep, default_plan, preview_of, train_sweep, trains_for_holdout
 from fairdash.utils.records import from_plain, to_plain
 from tests.runs.finished import PLAN, SOURCE, finished
 from tests.ui.conftest import click, move, open_page, words
@@ -136,8 +136,8 @@ def test_for_large_tables_models_of_the_first_split_predict_the_confirmation_row
     assert np.isfinite(kept.predictions).all()
     assert np.isnan(found.predictions[:, rows]).all()
     assert train_sweep(data, plan, confirms=False).set_aside is None
-    assert trains_for_set_aside(replace(SHARED, split="time"), 200)
-    assert not trains_for_set_aside(SHARED, 200)
+    assert trains_for_holdout(replace(SHARED, split="time"), 200)
+    assert not trains_for_holdout(SHARED, 200)
 
 
 def test_confirm_evaluates_a_model_on_the_confirmation_rows_and_counts_the_evaluations():
@@ -199,7 +199,7 @@ def test_the_page_evaluates_on_confirmation_rows_once_and_warns_before_a_second_
     assert "also uses the 60 rows set aside" in words(at)
     assert not [each for each in at.button if "rows set aside" in each.label]
     at = move(at, 0.5)
-    assert "Opening number 2" in "".join(each.value for each in at.warning)
+    assert "Test number 2" in "".join(each.value for each in at.warning)
     click(at, "Open these rows again for this point")
     assert "opened 2 times" in words(at)
     assert "does not confirm the choice" in words(at)

@@ -19,11 +19,11 @@ import fairdash as fd
 from fairdash.auditing.filing.document import FIELDS
 from fairdash.data import Roles, UploadSource, keep_upload
 from fairdash.data.source import CatalogueSource, load_source, save_source
-from fairdash.data.uploads import holders_of
+from fairdash.data.uploads import owners_of
 from fairdash.errors import RunError, StorageError
 from fairdash.runs import worker
-from fairdash.runs.audits import AuditJob, create_audit, keep_priced, price_of_test_rows
-from fairdash.runs.deletion import delete_made_from, delete_run, made_in, what_goes
+from fairdash.runs.audits import AuditJob, create_audit, price_of_test_rows, store_priced_table
+from fairdash.runs.deletion import delete_file_and_derived, delete_run, deletion_in_words, derived_from_runs
 from fairdash.runs.launch import start_model
 from fairdash.runs.listing import list_runs
 from fairdash.runs.model_card import HEADINGS, model_card
@@ -207,7 +207,7 @@ def test_early_stopping_of_a_refitted_model_uses_the_validation_share_of_the_pla
 
 def test_every_model_card_heading_has_the_text_of_the_user_or_is_marked_as_missing(monkeypatch) -> None:
     answers = {"purpose": "Motor *quotes*"}
-    monkeypatch.setattr("fairdash.runs.models.kept_answers", lambda owner: answers)
+    monkeypatch.setattr("fairdash.runs.models.stored_answers", lambda owner: answers)
     files = opened(made().bundle())
     card, text = json.loads(files["model.json"]), files["model_card.md"].decode()
     assert (card["governance"], text) == (answers, model_card(card))
@@ -235,7 +235,7 @@ def priced(run: Run) -> tuple[UploadSource, AuditJob]:
     result = run.read_result()
     predictions = {j: np.asarray(result.target) + j for j in range(len(result.splits))}
     price = price_of_test_rows(predictions, [split.test for split in result.splits])
-    made = keep_priced(run, run.spec.source.load(), price, title="a model", owner=LOCAL)
+    made = store_priced_table(run, run.spec.source.load(), price, title="a model", owner=LOCAL)
     return made, create_audit(made, AuditPlan(columns=Columns(price="price", sensitive="Age")))
 
 
@@ -259,8 +259,8 @@ def test_an_audited_price_is_deleted_with_the_file() -> None:
     source = upload()
     save_source(source)
     made, audit = priced(finished(source=source))
-    delete_made_from(source.sha256)
-    assert not holders_of(made.sha256)
+    delete_file_and_derived(source.sha256)
+    assert not owners_of(made.sha256)
     assert not audit.folder.exists()
     with pytest.raises(StorageError):
         load_source(made.id)
@@ -270,10 +270,13 @@ def test_deleting_a_run_deletes_only_the_audited_prices_made_from_it(done: Run) 
     other = create_run(SOURCE, PLAN)
     made, audit = priced(done)
     kept = keep_upload(b"age,price\n1,2\n", name="own.csv")
-    assert (made_in(done).jobs[AuditJob], made_in(other).jobs[AuditJob]) == ((audit.folder,), ())
-    assert "audits of their prices" in what_goes(made_in(done))
+    assert (derived_from_runs(done).jobs[AuditJob], derived_from_runs(other).jobs[AuditJob]) == (
+        (audit.folder,),
+        (),
+    )
+    assert "audits of their prices" in deletion_in_words(derived_from_runs(done))
     delete_run(done)
-    assert not holders_of(made.sha256)
+    assert not owners_of(made.sha256)
     assert not audit.folder.exists()
-    assert holders_of(kept.sha256)
+    assert owners_of(kept.sha256)
     assert Run(other.id).spec == other.spec

@@ -12,7 +12,7 @@ import pytest
 from fairdash.errors import OptionError, RunError
 from fairdash.runs import archive, worker
 from fairdash.runs.archive import export_run, import_run
-from fairdash.runs.audits import keep_priced
+from fairdash.runs.audits import store_priced_table
 from fairdash.runs.launch import cancel, enqueue
 from fairdash.runs.listing import list_runs
 from fairdash.runs.models import create_model
@@ -58,7 +58,7 @@ def test_an_imported_run_refuses_data_with_another_fingerprint(done: Run) -> Non
     assert run.read_result().fingerprint == SOURCE.load().fingerprint
     prices = pd.Series([1.0, 2.0])
     with pytest.raises(RunError, match="not the data on which this run was trained"):
-        keep_priced(run, run.spec.load(), prices, title="Prices", owner=LOCAL)
+        store_priced_table(run, run.spec.load(), prices, title="Prices", owner=LOCAL)
     model = create_model(run.spec.source, run.spec.plan, run=run.id, method="pearson", lam=1.0)
     assert worker.main(model.id) == 1
     assert "not the data on which this run was trained" in model.status.message

@@ -10,7 +10,7 @@ from fairdash.__main__ import main
 from fairdash.errors import RunError, StorageError
 from fairdash.jobs import queue
 from fairdash.runs import deletion
-from fairdash.runs.deletion import delete_run, last_deletion, made_in
+from fairdash.runs.deletion import delete_run, derived_from_runs, last_deletion
 from fairdash.runs.launch import cancel, enqueue, start_model
 from fairdash.runs.listing import list_runs
 from fairdash.runs.models import ModelJob, create_model
@@ -125,7 +125,7 @@ def test_a_deleted_run_leaves_no_file_that_names_it(done: Run, tmp_path: Path) -
     models = [model_of(run), model_of(run)]
     (models[1].folder / "spec.json").write_text(f'cut off: "run": "{run.id}"')
     kept, before = model_of(other), last_deletion()
-    assert made_in(run).jobs[ModelJob] == tuple(sorted(each.folder for each in models))
+    assert derived_from_runs(run).jobs[ModelJob] == tuple(sorted(each.folder for each in models))
     delete_run(run)
     names = [run.id, *(each.id for each in models)]
     assert not any(map(queue.state_of, names))
@@ -158,7 +158,7 @@ def test_deletion_stops_a_running_job_first() -> None:
 
     threading.Thread(target=work).start()
     assert begun.wait(10)
-    assert made_in(run).n_at_work == 1
+    assert derived_from_runs(run).n_at_work == 1
     delete_run(run)
     assert heard.is_set()
     assert not run.folder.exists()

@@ -131,7 +131,7 @@ def test_the_increase_of_deviance_due_to_monotone_constraints_is_reported():
     # For a wave-shaped effect, a monotone curve costs much more than noise.
     assert (cost["cost"] > np.maximum(0.02, 2 * cost["noise"])).all()
     said = model.formula().splitlines()[-1]
-    assert said.startswith("Constraints: “wear” may only rise. On held-out rows the deviance is 0.9")
+    assert said.startswith("Constraints: “wear” may only rise. On held-out rows, the deviance is 0.9")
     assert f"{cost.loc['held out', 'cost']:+.4f}" in said
     few = fd.FairTariff(lam=0, monotone={"wear": -1}).fit(table[:80], claims[:80])
     assert (list(few.monotone_cost_.index), few.smooth_) == (["training"], {"wear": 0, "noise": 0})

@@ -12,6 +12,7 @@ from fairdash.errors import OptionError
 from fairdash.training import search
 from fairdash.training.crossvalidation import OutOfFold, cross_validate, dependence_of, dependence_out_of_fold
 from fairdash.training.lam_search import LamSearch, Target, choose_lam, search_lam
+from fairdash.training.pilot import lams_by_dependence
 from fairdash.training.search import SearchGrid, SettingsSearch, search_settings
 from fairdash.training.settings import StackedModel, TrainingSettings
 from fairdash.training.splits import random_splits
@@ -227,6 +228,20 @@ def test_a_search_uses_the_largest_dependence_of_all_sensitive_columns_and_can_m
     residuals = dependence_of(household, predictions, rows, **PEARSON | {"objective": "equalized_residuals"})
     of_first = fd.measure("pearson", predictions[0] - household.target.to_numpy(), age)
     assert residuals.value[0] == pytest.approx(abs(of_first))
+
+
+def test_weights_are_found_for_predictions_that_depend_on_a_combination_of_attributes_alone(household):
+    rng = np.random.default_rng(0)
+    (a, b), noise = rng.choice([-1.0, 1.0], (2, 300)), rng.normal(size=(5, 300))
+    crossed = replace(household, sensitive=pd.DataFrame({"a": a, "b": b}))
+    predictions = a * b * np.array([[1], [1], [0.5], [0.2], [0]]) + 0.1 * noise
+    how = {"method": "hgr_spline", "count": 3, "objective": "demographic_parity", "random_state": 0}
+    lams, rows = np.array([0, 0.1, 1, 10, 100]), np.arange(300)
+    weights = lams_by_dependence(crossed, predictions, rows, lams, **how)
+    assert weights is not None
+    assert 10 < weights[-1] <= 100
+    alone = replace(crossed, sensitive=crossed.sensitive[["b"]])
+    assert lams_by_dependence(alone, predictions, rows, lams, **how) is None
 
 
 PEARSON = {"objective": "demographic_parity", "measure": "pearson", "random_state": 0}

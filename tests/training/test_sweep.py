@@ -17,7 +17,7 @@ from fairdash.training.device import resolve_device
 from fairdash.training.feature_encoder import FeatureEncoder
 from fairdash.training.settings import StackedModel, TrainingSettings
 from fairdash.training.split_kinds import draw_splits
-from fairdash.training.splits import folds, random_splits, with_held_out
+from fairdash.training.splits import fold_rows, random_splits, with_held_out
 from fairdash.training.sweep import Sweep, train_sweep
 from tests.data.tables import dataset_of
 
@@ -284,7 +284,7 @@ def test_splits_by_group_or_time_are_refused_without_their_column():
 
 def test_folds_and_held_out_rows_keep_the_rows_of_a_group_together():
     data = over_years()
-    dealt = folds(np.arange(data.n_rows), n_folds=4, random_state=0, groups=data.groups)
+    dealt = fold_rows(np.arange(data.n_rows), n_folds=4, random_state=0, groups=data.groups)
     assert sorted(np.concatenate([fold.validation for fold in dealt])) == list(range(data.n_rows))
     split = draw_splits(data, "group", n_splits=1, random_state=0)[0]
     inner = with_held_out(split, random_state=0, groups=data.groups)
@@ -292,7 +292,7 @@ def test_folds_and_held_out_rows_keep_the_rows_of_a_group_together():
         assert not set(data.group.iloc[fold.train]) & set(data.group.iloc[fold.validation])
     assert set(inner.train) | set(inner.validation) == set(split.train)
     with pytest.raises(OptionError, match="groups"):
-        folds(np.arange(data.n_rows), n_folds=121, random_state=0, groups=data.groups)
+        fold_rows(np.arange(data.n_rows), n_folds=121, random_state=0, groups=data.groups)
 
 
 def test_out_of_fold_predictions_come_from_models_trained_without_the_group():

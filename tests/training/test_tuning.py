@@ -22,7 +22,7 @@ from fairdash.training.crossvalidation import WEIGHT_DECAYS, settings_of_splits,
 from fairdash.training.defaults import LAMS, default_settings, training_rows
 from fairdash.training.device import resolve_device
 from fairdash.training.losses import LOSSES, find_loss
-from fairdash.training.pilot import PILOT_LAMS, rows_of_pilot, spread
+from fairdash.training.pilot import PILOT_LAMS, evenly_spread_lams, rows_of_pilot
 from fairdash.training.settings import STEPS, TrainingSettings, budget_of
 from fairdash.training.splits import random_splits
 from fairdash.training.sweep import Sweep, default_plan
@@ -183,7 +183,7 @@ PILOT_QUICK = TrainingSettings(hidden=(8,), n_epochs=12, warm_up_epochs=2, lr=0.
 @pytest.mark.parametrize("middle", [0.01, 0.1, 1.0, 8.0])
 def test_lambdas_are_selected_so_that_dependence_decreases_in_equal_steps(middle):
     """Expected values follow the closed form: dependence 0.8 / (1 + λ / m), floor 0.1."""
-    found = spread(TRIED, 0.8 / (1 + TRIED / middle), 0.1, count=8)
+    found = evenly_spread_lams(TRIED, 0.8 / (1 + TRIED / middle), 0.1, count=8)
     reached = 0.8 / (1 + found[:-1] / middle)
     inside = (found[:-1] > 0.01) & (found[:-1] < 20)
     wanted = 0.8 - (0.8 - max(0.1, 0.8 / (1 + 30 / middle))) * np.arange(1, 8) / 8
@@ -196,7 +196,7 @@ def test_lambdas_are_selected_so_that_dependence_decreases_in_equal_steps(middle
 @example([5e-324] + [0.0] * (len(TRIED) - 1), 0.0, 4)
 @example([0.5, 1e-310] + [0.0] * (len(TRIED) - 2), 0.0, 4)
 def test_selected_lambdas_are_distinct_and_as_many_as_requested_for_any_pilot_results(values, floor, count):
-    found = spread(TRIED, np.array(values), floor, count=count)
+    found = evenly_spread_lams(TRIED, np.array(values), floor, count=count)
     assert len(found) == count == len(set(found.tolist()))
     assert (found > 0).all()
     assert np.isfinite(found).all()

@@ -23,7 +23,7 @@ from fairdash.errors import RunError, StorageError
 from fairdash.evaluation import wide
 from fairdash.runs import worker
 from fairdash.runs.audits import AuditJob, create_audit
-from fairdash.runs.deletion import delete_made_from, made_from
+from fairdash.runs.deletion import delete_file_and_derived, derived_from_file
 from fairdash.runs.launch import cancel
 from fairdash.runs.listing import finished_audits
 from fairdash.runs.model_card import HEADINGS
@@ -200,7 +200,7 @@ def test_an_audit_of_a_model_equals_that_of_the_library_and_can_be_repaired(sour
     # The model file belongs only to the audit and is deleted with it.
     kept = [each for each in audit.home().parent.rglob("*") if each.is_file() and each.suffix == ".onnx"]
     assert (kept, audit.folder.stat().st_mode & 0o077) == ([audit.folder / "model.onnx"], 0)
-    delete_made_from(source.sha256, owner=LOCAL)
+    delete_file_and_derived(source.sha256, owner=LOCAL)
     assert not kept[0].exists()
 
 
@@ -257,7 +257,7 @@ def test_a_price_is_repaired_by_one_click(source: UploadSource) -> None:
     assert len(prices) == len(policies())
     assert all(f"\n## {heading}\n" in card for heading in HEADINGS)
     assert "It predicts \\<b\\>premium" in card
-    assert made_from(source.sha256, owner=LOCAL).jobs[RepairJob] == (job.folder,)
+    assert derived_from_file(source.sha256, owner=LOCAL).jobs[RepairJob] == (job.folder,)
 
 
 def test_an_audit_of_predictions_of_a_run_compares_them_with_the_trade_off_curve_of_the_run() -> None:

@@ -288,7 +288,7 @@ def test_an_uploaded_file_is_parsed_only_once_while_roles_change(monkeypatch: py
 def test_files_beyond_the_size_limits_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     # Clear the cache, which may contain the same table from another test.
     st.cache_resource.clear()
-    uploads.forget_tables()
+    uploads.clear_cached_tables()
     sheet = workbook({"Tab": [list(policies()), *policies().to_numpy().tolist()]})
     for limit, most, content, name, told in (
         ("limits.MAX_CELLS", 300, SOUND, "policies.csv", "more than 300"),

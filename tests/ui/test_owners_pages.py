@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from fairdash.errors import FairdashError
-from fairdash.runs.deletion import delete_made_from
+from fairdash.runs.deletion import delete_file_and_derived
 from fairdash.storage import log
 from fairdash.ui import access, widgets
 from fairdash.ui.tradeoff import run as run_page
@@ -84,7 +84,7 @@ def test_downloads_are_created_for_their_owner_and_logged(annes: tuple, become: 
         file.content()
     noted = [event.who for event in log.read(run.folder).events if event.what == "exported"]
     assert noted == [ANNE] * len(made)
-    delete_made_from(source.sha256, owner=ANNE)
+    delete_file_and_derived(source.sha256, owner=ANNE)
     with pytest.raises(FairdashError):
         last.content()
     assert "is gone" in str(last.failure())

@@ -1,6 +1,6 @@
 """Example audit that ships with fairdash: do a GLM's premiums for pg15training depend on age and gender?
 
-The folder of this module contains the results, which are sums over groups of 20 policies or more, but not the
+The folder of this module contains only results (sums over groups of at least 20 policies), but not the
 policies. ``python -m benchmarks.audit_example`` reproduces the folder.
 """
 

@@ -1,1 +1,1 @@
-"""Documents made from a finished audit: the report, and a filing under the headings that a rule requires."""
+"""Documents from a finished audit: the report, and a filing with the headings that a rule requires."""

@@ -1,4 +1,4 @@
-"""Document for filing an audit, with the headings that a rule requires, SVG charts and governance text."""
+"""Document for filing an audit, with the headings that a rule requires, SVG charts and governance answers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fairdash.auditing.filing.view import (
     NO_RULE,
     answers_of,
     changes_of,
-    decided_of,
+    facts_of_plan,
     origin_of,
     verdict_of,
     verdict_tables,
@@ -29,11 +29,11 @@ from fairdash.storage import write_whole
 from fairdash.utils.text import amount, visible
 from fairdash.views.blocks import Block, Chart, Table, Text, chapter, document
 
-#: File name of the governance answers in the folder of a plan.
+#: Name of the file with the governance answers, in the folder of a plan.
 FILE = "governance.yaml"
-#: Maximum size, in bytes, of the file with the texts on governance.
-_LARGEST = 10**6
-#: Map of fields to the questions that the user answers.
+#: Maximum size, in bytes, of the file with the governance answers.
+_MAX_BYTES = 10**6
+#: Fields of the governance answers, and the content that the user provides for each field.
 FIELDS: Mapping[str, str] = MappingProxyType(
     {
         "purpose": "Purpose of the price or model: product, lines of business, and decisions based on it.",
@@ -63,19 +63,19 @@ FIELDS: Mapping[str, str] = MappingProxyType(
 
 
 def read_governance(path: str | PathLike[str]) -> dict[str, str]:
-    """Read the answers from a YAML file as a map of fields to texts, without blank answers.
+    """Read the answers from a YAML file as a map of fields to strings, without blank answers.
 
     Raises
     ------
     StorageError
-        fairdash can't read the file, or it contains anything but texts under names of :data:`FIELDS`.
+        fairdash can't read the file, or it contains anything but strings under names of :data:`FIELDS`.
     """
-    place = Path(path)
+    file_path = Path(path)
     try:
-        content = place.read_bytes()
+        content = file_path.read_bytes()
     except OSError as error:
-        raise StorageError.of(f"The answers in {place} can't be read", "Name another file.") from error
-    return parse_governance(content, name=str(place))
+        raise StorageError.of(f"The answers in {file_path} can't be read", "Name another file.") from error
+    return parse_governance(content, name=str(file_path))
 
 
 def parse_governance(content: bytes, *, name: str) -> dict[str, str]:
@@ -84,21 +84,21 @@ def parse_governance(content: bytes, *, name: str) -> dict[str, str]:
 
     hint = "Write the file as `fairdash audit --template` does: a field, a colon, and a text."
     fault = StorageError.of(f"The answers in {name} can't be read", hint)
-    if len(content) > _LARGEST:
+    if len(content) > _MAX_BYTES:
         raise fault
     try:
-        # BaseLoader reads all values as text, so it follows no YAML tag and does not convert a date.
-        written = yaml.load(content.decode(), Loader=yaml.BaseLoader) or {}  # noqa: S506
+        # BaseLoader reads all values as strings. It ignores YAML tags and does not convert dates.
+        answers_read = yaml.load(content.decode(), Loader=yaml.BaseLoader) or {}  # noqa: S506
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
         raise fault from error
-    if not isinstance(written, dict) or not all(isinstance(each, str) for each in written.values()):
+    if not isinstance(answers_read, dict) or not all(isinstance(text, str) for text in answers_read.values()):
         raise fault
-    if unknown := [str(each) for each in written if each not in FIELDS]:
+    if unknown := [str(name) for name in answers_read if name not in FIELDS]:
         raise StorageError.of(
             f"{name} has an unknown field: “{unknown[0]}”",
             f"Fields are: {', '.join(FIELDS)}.",
         )
-    return {field: written[field].strip() for field in FIELDS if written.get(field, "").strip()}
+    return {field: answers_read[field].strip() for field in FIELDS if answers_read.get(field, "").strip()}
 
 
 def governance_yaml(answers: Mapping[str, str]) -> bytes:
@@ -106,9 +106,11 @@ def governance_yaml(answers: Mapping[str, str]) -> bytes:
     import yaml
 
     parts = ["# Yours to write. fairdash copies these texts unchanged into filings and model cards."]
-    for field, asks in FIELDS.items():
-        written = yaml.safe_dump({field: visible(answers.get(field, ""))}, allow_unicode=True, width=100)
-        parts.append("\n".join([*textwrap.wrap(f"# {asks}", 100, subsequent_indent="# "), written.rstrip()]))
+    for field, question in FIELDS.items():
+        answer = yaml.safe_dump({field: visible(answers.get(field, ""))}, allow_unicode=True, width=100)
+        parts.append(
+            "\n".join([*textwrap.wrap(f"# {question}", 100, subsequent_indent="# "), answer.rstrip()])
+        )
     return "\n\n".join(parts).encode() + b"\n"
 
 
@@ -120,32 +122,32 @@ def kept_governance(path: str | PathLike[str]) -> dict[str, str]:
     StorageError
         fairdash can't read or write the file.
     """
-    place = Path(path)
-    if not place.exists():
-        write_whole(place, governance_yaml({}))
-    return read_governance(place)
+    file_path = Path(path)
+    if not file_path.exists():
+        write_whole(file_path, governance_yaml({}))
+    return read_governance(file_path)
 
 
-#: Tables that a filing shows as a chart or as a table; the evidence contains all tables.
-_DRAWN = frozenset(
+#: Tables that a filing shows, as a chart or as a table. The evidence file (zip) contains all tables.
+_FIGURES_SHOWN = frozenset(
     {
         *("curve", "classes", "measures_3", "controlled_curve", "residual_curve", "actual_to_expected"),
         *("drivers", "money_along_s", "premium_curves", "double_lift", "moved_curve"),
     }
 )
-_PRINTED = frozenset({"premiums", "premium_averages", "power", "by_coverage", "two_prices", "one_way"})
+_TABLES_SHOWN = frozenset({"premiums", "premium_averages", "power", "by_coverage", "two_prices", "one_way"})
 
 
 def render_filing(result: Findings, template: str, answers: Mapping[str, str], *, command: str = "") -> bytes:
-    """Render a finished audit under a rule's headings, as UTF-8 HTML; the same input gives the same bytes.
+    """Return a filing with a rule's headings as UTF-8 HTML; the same input gives the same bytes.
 
     Parameters
     ----------
     template
         Id of :data:`fairdash.auditing.filing.rules.TEMPLATES`.
     answers
-        Map of :data:`~fairdash.auditing.filing.document.FIELDS` to texts by the user; the filing marks a
-        missing text for the user to write.
+        Map of :data:`~fairdash.auditing.filing.document.FIELDS` to strings written by the user; the filing
+        marks each missing string, which the user still has to write.
     command
         Command that reproduces the audit.
 
@@ -179,8 +181,8 @@ def render_filing(result: Findings, template: str, answers: Mapping[str, str], *
         blocks += [Text(f"{k}. {heading.title}", "chapter"), Text(heading.asks, "small")]
         blocks += (block for part in heading.shows for block in PARTS[part](result))
         for name in heading.blanks:
-            written, blank = answers.get(name), f"Yours to write: {FIELDS[name]}"
-            blocks.append(Text(blank, "blank") if written is None else Text(written, "written"))
+            answer_text, blank = answers.get(name), f"Yours to write: {FIELDS[name]}"
+            blocks.append(Text(blank, "blank") if answer_text is None else Text(answer_text, "written"))
     blocks += chapter("Parts of this rule that fairdash can’t answer", list(rule.cannot))
     if command:
         sentence = "This command reproduces the audit from the plan in the evidence:"
@@ -188,11 +190,11 @@ def render_filing(result: Findings, template: str, answers: Mapping[str, str], *
     return document(f"{rule.title}: {columns.price} along {sensitive}", blocks, scripts=False)
 
 
-def _decided(*names: str) -> Callable[[Findings], Iterator[Block]]:
-    """Return a function that yields a block with the given facts of the plan."""
+def _facts_section(*names: str) -> Callable[[Findings], Iterator[Block]]:
+    """Return a function that yields a block with some facts of the plan, selected by name."""
 
     def part(result: Findings) -> Iterator[Block]:
-        facts = decided_of(result)
+        facts = facts_of_plan(result)
         yield {name: facts[name] for name in names}
 
     return part
@@ -200,9 +202,9 @@ def _decided(*names: str) -> Callable[[Findings], Iterator[Block]]:
 
 def _data(result: Findings) -> Iterator[Block]:
     yield origin_of(result) | {"Mean price": amount(result.mean_price)}
-    yield from _decided("Exposure", "Outcome", "Expected cost")(result)
-    if result.every_note:
-        yield list(result.every_note)
+    yield from _facts_section("Exposure", "Outcome", "Expected cost")(result)
+    if result.all_notes:
+        yield list(result.all_notes)
 
 
 def _method(_: Findings) -> Iterator[Block]:
@@ -212,7 +214,7 @@ def _method(_: Findings) -> Iterator[Block]:
         f"{MAX_LEVELS} values, the averages are plain means. The band contains all of a smooth curve in "
         "about 95 % of samples. The band does not cover a jump inside the range, because the curve smooths "
         "the jump. The verdict says whether the largest gap is below the threshold, above it or undecided. "
-        "Each verdict is tested at the 5 % level. Further criteria, attributes and the cells of crossed "
+        "Each verdict is tested at the 5 % level. Further criteria, attributes and combinations of "
         "attributes are tested with Holm's correction."
     )
 
@@ -224,31 +226,31 @@ def _verdict(result: Findings) -> Iterator[Block]:
 
 def _question(number: int, result: Findings) -> Iterator[Block]:
     is_answered = False
-    for question, title, (answer, *more) in answers_of(result):
+    for question, title, (answer, *further_texts) in answers_of(result):
         if question == number:
             is_answered = True
             yield from (Text(title, "heading"), answer)
             yield from (
-                each
-                for each in more
-                if (isinstance(each, Chart) and each.name in _DRAWN)
-                or (isinstance(each, Table) and each.name in _PRINTED)
+                block
+                for block in further_texts
+                if (isinstance(block, Chart) and block.name in _FIGURES_SHOWN)
+                or (isinstance(block, Table) and block.name in _TABLES_SHOWN)
             )
     if not is_answered:
         yield {QUESTIONS[number].title: "This question was not asked in the audit."}
 
 
-def _since(result: Findings) -> Iterator[Block]:
+def _changes_section(result: Findings) -> Iterator[Block]:
     no_changes = ["You gave no earlier audit, so this report lists no changes."]
-    yield from (each for each in changes_of(result) or no_changes if not isinstance(each, Table))
+    yield from (block for block in changes_of(result) or no_changes if not isinstance(block, Table))
 
 
-def _reproduce(result: Findings) -> Iterator[Block]:
+def _command_section(result: Findings) -> Iterator[Block]:
     yield f"Made with: {', '.join(f'{name} {each}' for name, each in result.made_with.items())}."
 
 
-def _limits(result: Findings) -> Iterator[Block]:
-    left_out = [each.title for number, each in QUESTIONS.items() if number not in result.plan.asked]
+def _limits_section(result: Findings) -> Iterator[Block]:
+    open_questions = [each.title for number, each in QUESTIONS.items() if number not in result.plan.asked]
     yield [
         NO_RULE,
         "Results for groups say nothing about single persons.",
@@ -256,23 +258,23 @@ def _limits(result: Findings) -> Iterator[Block]:
         "“Equals” are rows with the same values of the named factors. A factor that is missing may explain "
         "the remaining difference.",
         f"Every group shown has at least {MIN_SHOWN} rows.",
-        *([f"Not asked: {' '.join(left_out)}"] if left_out else []),
+        *([f"Not asked: {' '.join(open_questions)}"] if open_questions else []),
     ]
 
 
-#: Functions that write the audit's results below a heading, by id.
+#: Functions that write parts of the audit's results below a heading, by id of the part.
 PARTS: Mapping[str, Callable[[Findings], Iterator[Block]]] = MappingProxyType(
     {
-        "subject": _decided(
+        "subject": _facts_section(
             "Price", "Sensitive attribute", "Further sensitive attributes", "Legitimate factors"
         ),
         "data": _data,
         "method": _method,
-        "thresholds": _decided("Primary criterion", "Largest gap allowed", "Written down", "Seed"),
+        "thresholds": _facts_section("Primary criterion", "Largest gap allowed", "Written down", "Seed"),
         "verdict": _verdict,
         **{f"question_{number}": partial(_question, number) for number in QUESTIONS},
-        "since": _since,
-        "reproduce": _reproduce,
-        "limits": _limits,
+        "since": _changes_section,
+        "reproduce": _command_section,
+        "limits": _limits_section,
     }
 )

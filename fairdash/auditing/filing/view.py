@@ -1,4 +1,4 @@
-"""Views of an audit as blocks; the page, report, filing, command line and CSV files all use these views."""
+"""Views of an audit as blocks, for the page, the report, the filing, the command line and CSV files."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ _ORIGIN = {
     "reading": "Reading of the file",
     "model": "Model of the price",
 }
-#: Map of titles for a gap and its interval (shares of the mean price) to columns of the table of verdicts.
+#: Titles of the gap and its interval (shares of the mean price), with their columns in the table of verdicts.
 _GAP = {"largest gap": "value", "95 % from": "ci_low", "to": "ci_high"}
-#: Columns that contain ids, with a map of ids to display names.
+#: Columns that contain ids, and the display names of the ids.
 _WORDS = {
     "premium": {**PREMIUMS, "price": "Today’s price"},
     "criterion": {name: each.title for name, each in CRITERIA.items()},
 }
-#: Captions of tables by name; the caption of any other table is its file name.
+#: Captions of tables by name. A table that is not listed has its file name as caption.
 _TITLES = {
     **{f"measures_{number}": "Results with their intervals" for number in QUESTIONS},
     "curve": "Average price along the attribute",
@@ -96,23 +96,23 @@ NO_RULE = (
     "This report states what was measured on these rows. This report does not certify compliance with any "
     "rule, and does not decide whether a difference is lawful."
 )
-#: Map of criteria to sentences on the meaning and the gap of the criterion.
+#: Sentences on the meaning and the gap of each criterion, by its id.
 CRITERIA_IN_WORDS = {each.title: f"{each.meaning} Measured: {each.gap}." for each in CRITERIA.values()}
 
 
 def report_of(result: Findings, *, hashes: Mapping[str, str], command: str) -> list[Block]:
-    """Return the report for the evidence: a page for a committee, then the technical part.
+    """Return the report for the evidence file: a page for a committee, then the technical part.
 
     Parameters
     ----------
     hashes
         Map of file names to SHA-256, for the files next to the report.
     command
-        Command that reproduces the evidence.
+        Command that reproduces the evidence file (zip).
     """
     columns = result.plan.columns
     rows = f"{result.n:,} rows" + (f" of {result.n_units:,} policies" if result.n_units != result.n else "")
-    short = {f"{each.question}. {each.title}": each.sentence for each in result.answers}
+    short_answers = {f"{answer.question}. {answer.title}": answer.sentence for answer in result.answers}
     no_figures = [
         "This report has no figures. The tables contain the numbers that figures would show. To add figures, "
         "run pip install "
@@ -128,8 +128,8 @@ def report_of(result: Findings, *, hashes: Mapping[str, str], command: str) -> l
         *verdict_of(result),
         first_chart(result.decisive),
         *([] if has("plotly") else no_figures),
-        *chapter("The answers in short", short),
-        *chapter("Decided before any result", decided_of(result), Text(NO_RULE, "small")),
+        *chapter("The answers in short", short_answers),
+        *chapter("Decided before any result", facts_of_plan(result), Text(NO_RULE, "small")),
         *(f"Note: {note}" for note in notes_of(result)),
         Text("The technical part", "page"),
         "This part covers all four criteria. No price can meet all four criteria, unless nothing depends on "
@@ -171,24 +171,24 @@ def summary_of(result: Findings) -> list[Block]:
 
 
 def verdict_of(result: Findings) -> list[Block]:
-    """Return the primary verdict: remark on units, headline, sentence, and changes since another audit."""
-    since = "" if result.since is None else f"Since the earlier audit: {result.since.sentence}"
-    sentences = (result.units_remark, result.headline, result.in_words, since)
-    return [Text(each, "answer") for each in sentences if each]
+    """Return the primary verdict: note on units, headline, sentence, and changes since another audit."""
+    drift_note = "" if result.since is None else f"Since the earlier audit: {result.since.sentence}"
+    sentences = (result.units_remark, result.headline, result.in_words, drift_note)
+    return [Text(sentence, "answer") for sentence in sentences if sentence]
 
 
 def notes_of(result: Findings) -> list[str]:
-    """Return all notes except the remark on units."""
-    return [note for note in result.every_note if note != result.units_remark]
+    """Return all notes except the note on units."""
+    return [note for note in result.all_notes if note != result.units_remark]
 
 
 def answers_of(result: Findings) -> Iterator[tuple[int, str, list[Block]]]:
     """Return each question's number and heading, and the answer with figures and tables."""
     for k, each in enumerate(result.along, start=1):
-        along, prefix = (f"Along “{each.plan.columns.sensitive}”: ", f"{k}_") if k > 1 else ("", "")
+        heading, prefix = (f"Along “{each.plan.columns.sensitive}”: ", f"{k}_") if k > 1 else ("", "")
         for answer, tables in each.sections():
             blocks = [answer.text, *tables_of(tables, each, prefix=prefix)]
-            yield answer.question, f"{along}{answer.question}. {answer.title}", blocks
+            yield answer.question, f"{heading}{answer.question}. {answer.title}", blocks
 
 
 def changes_of(result: Findings) -> list[Block]:
@@ -227,18 +227,18 @@ def _chart(name: str, table: pd.DataFrame, result: Findings, *, id: str) -> Char
 
 
 def verdict_tables(result: Findings) -> Iterator[Block]:
-    """Return two tables of verdicts: by sensitive attribute and crossing, and by criterion."""
+    """Return two tables of verdicts: by attribute (and combination of attributes), and by criterion."""
     if result.others:
-        first = pd.DataFrame([each.verdicts.iloc[0] for each in result.along])
-        names = {"sensitive attribute": [each.plan.columns.sensitive for each in result.along]}
-        verdicts = {CRITERIA[result.plan.criterion].title: [IN_SHORT[each] for each in first["verdict"]]}
-        note = "Holm's method corrects the verdicts for the number of attributes and crossings."
-        title, frame = "Verdict for each sensitive attribute and crossing", pd.DataFrame(names | verdicts)
+        first = pd.DataFrame([result_of_s.verdicts.iloc[0] for result_of_s in result.along])
+        names = {"sensitive attribute": [result_of_s.plan.columns.sensitive for result_of_s in result.along]}
+        verdicts = {CRITERIA[result.plan.criterion].title: [IN_SHORT[key] for key in first["verdict"]]}
+        note = "Holm's method corrects the verdicts for the number of attributes and combinations."
+        title, frame = "Verdict for each sensitive attribute and combination", pd.DataFrame(names | verdicts)
         yield Table(title, frame.assign(**_gaps_of(first)), note, shares=tuple(_GAP))
-    for each in result.along:
+    for result_of_s in result.along:
         if result.others:
-            yield each.in_words
-        yield verdicts_of(each)
+            yield result_of_s.in_words
+        yield verdicts_of(result_of_s)
 
 
 def verdicts_of(result: Findings) -> Table:
@@ -249,7 +249,7 @@ def verdicts_of(result: Findings) -> Table:
     frame = pd.DataFrame(
         {
             "criterion": table["criterion"].to_numpy(),
-            "verdict": [IN_SHORT[each] for each in table["verdict"]],
+            "verdict": [IN_SHORT[key] for key in table["verdict"]],
             **_gaps_of(table),
             "p-value of no gap": table["p_value"].to_numpy(),
             "p-value of no link of any kind": table["p_any_link"].to_numpy(),
@@ -257,8 +257,8 @@ def verdicts_of(result: Findings) -> Table:
     )
     note = (
         "Values are shares of the mean price. The primary criterion is tested at 5 % in each direction, "
-        "and the others are tested with Holm's correction. The p-value of no gap tests that averages are "
-        "equal, whatever their spread. The other p-value also detects a link in the spread and, among "
+        "and the others are tested with Holm's correction. The p-value of no gap tests whether averages "
+        "are equal, whatever their spread. The other p-value also detects a link in the spread and, among "
         "equals, a link that varies with the factors. These p-values are not corrected."
     )
     title = f"The criteria along “{result.plan.columns.sensitive}”, the primary one first"
@@ -281,8 +281,8 @@ def _details(result: Findings) -> Table:
     return Table(title, frame, note, shares=("lower", "upper", "smallest", "floor"), words=_WORDS)
 
 
-def decided_of(result: Findings) -> dict[str, str]:
-    """Return the facts of the plan, which was fixed before any result was known."""
+def facts_of_plan(result: Findings) -> dict[str, str]:
+    """Return the facts of the plan that was fixed before any result was known."""
     plan = result.plan
     primary = CRITERIA[plan.criterion]
     unseeded, unwritten = (

@@ -10,9 +10,9 @@ from fairdash.utils.options import option, options_of
 
 @dataclass(frozen=True, kw_only=True)
 class ModelFile:
-    """Hash and options of the audited model's file, for the evidence and for stored audits.
+    """Hash and options of the audited model's file, for evidence files and for stored audits.
 
-    `columns` is empty if the model uses all columns of the table.
+    If the model uses all columns of the table, `columns` is empty.
     """
 
     sha256: str

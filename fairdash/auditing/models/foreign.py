@@ -1,9 +1,9 @@
 """Open and run a model's file in a separate process, with limits on memory and time.
 
-``python -m fairdash.auditing.models.foreign`` starts the separate process. The process receives a file, then
-rows, and answers with the file's description, with prices, or with an error message. Rows are sent as arrays,
-and answers are sent as JSON and numbers; pickles are not used. If the process dies, the caller gets an error
-message.
+``python -m fairdash.auditing.models.foreign`` starts the separate process. The process receives a file and
+then rows. The process answers with a description of the file, with prices, or with an error message. Rows are
+sent as arrays, and answers as JSON and numbers. Pickles are not used. If the process ends early, the caller
+gets an error message.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ from fairdash.tables.model_files.model_file import (
     NamedModel,
     cause,
     kind_of,
-    refused,
+    unusable_file,
 )
 
-#: Readers by kind of file, imported only when needed, because each file is read in a new process.
+#: Readers by kind of file. A reader is imported only when needed, because each file is read in a new process.
 _READERS = {
     "lightgbm": "fairdash.tables.model_files.boosted:LightGBMModel",
     "xgboost": "fairdash.tables.model_files.boosted:XGBoostModel",
@@ -48,7 +48,7 @@ _READERS = {
     "factors": "fairdash.auditing.models.factor_tables:read_factors",
     "onnx": "fairdash.tables.model_files.onnx_graph:OnnxModel",
 }
-#: Maximum number of bytes of an answer that is not an array.
+#: Maximum number of bytes of an answer other than an array.
 _MAX_HEADER_BYTES = 10**8
 
 
@@ -80,11 +80,11 @@ def read_model(
     """
     module, _, name = _READERS[kind_of(content)].partition(":")
     read: Callable[[bytes, Link], NamedModel] = getattr(import_module(module), name)
-    # Without a table, the model computes no price, so its link may be unknown.
+    # If no table is given, the model computes no price, so its link may be unknown.
     model = read(content, "identity" if table is None else link)
     if table is not None:
         if link == "log" and model.is_price:
-            raise refused(f"the model's output is {model.response}", "Leave out the link.")
+            raise unusable_file(f"the model's output is {model.response}", "Leave out the link.")
         model.match(columns, table, output)
     return model
 
@@ -101,25 +101,25 @@ class ForeignModel:
             stderr=self._errors,
             env=environment(),
         )
-        self._end = weakref.finalize(self, _end, self._process, self._errors)
-        reply, _ = self._ask({"open": options}, content)
+        self._end = weakref.finalize(self, _stop_process, self._process, self._errors)
+        reply, _ = self._request({"open": options}, content)
         self.link: Link = reply["link"]
         self.remarks, self.columns, self.about = tuple(reply["remarks"]), reply["columns"], reply["about"]
 
     def predict(self, rows: pd.DataFrame) -> Array:
         """Return the model's output for rows, (n,), without its link."""
-        _, body = self._ask(*_packed("predict", rows[self.columns]))
+        _, body = self._request(*_encode_rows("predict", rows[self.columns]))
         return np.frombuffer(body, dtype=float)
 
     def unknown_levels(self, rows: pd.DataFrame) -> tuple[str, ...]:
         """Return sentences on cells with a missing level, or with a level that the model does not know."""
-        return tuple(self._ask(*_packed("unknown_levels", rows[self.columns]))[0]["said"])
+        return tuple(self._request(*_encode_rows("unknown_levels", rows[self.columns]))[0]["said"])
 
     def close(self) -> None:
         """End the separate process."""
         self._end()
 
-    def _ask(self, header: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
+    def _request(self, header: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
         """Return the answer of the process, or stop the process if it takes too long."""
         timed_out = Event()
 
@@ -134,13 +134,13 @@ class ForeignModel:
         assert pipes[1] is not None
         try:
             _send(pipes[0], header | {"seconds": MAX_SECONDS, "memory": MAX_MEMORY}, body)
-            reply, answer = _receive(pipes[1], most=8 * header.get("rows", 0))
+            reply, answer = _receive(pipes[1], max_bytes=8 * header.get("rows", 0))
         except (OSError, EOFError, ValueError) as error:
             timer.cancel()
             raise self._refusal(is_late=timed_out.is_set()) from error
         timer.cancel()
         if "error" in reply:
-            problems = [errors.Problem(**each) for each in reply["problems"]]
+            problems = [errors.Problem(**problem) for problem in reply["problems"]]
             raise getattr(errors, reply["error"])(*problems)
         return reply, answer
 
@@ -156,23 +156,24 @@ class ForeignModel:
         output = self._errors.read().decode(errors="replace")
         self.close()
         if is_late:
-            return refused(f"the model needs more than {MAX_SECONDS} s", hint)
+            return unusable_file(f"the model needs more than {MAX_SECONDS} s", hint)
         if "MemoryError" in output or "bad_alloc" in output:
-            return refused(f"the model needs more than {MAX_MEMORY / 1e9:g} GB of memory", hint)
-        # A Python exception is a fault in fairdash; a signal means that a library crashed on a bad file.
+            return unusable_file(f"the model needs more than {MAX_MEMORY / 1e9:g} GB of memory", hint)
+        # A Python exception is an error in fairdash. A signal means that a library crashed on an invalid
+        # file.
         if code > 0 and "Traceback" in output:
             return RuntimeError(f"the process that reads the model's file failed:\n{output}")
-        return refused("the process that reads it stopped: the file is damaged or too large", hint)
+        return unusable_file("the process that reads it stopped: the file is damaged or too large", hint)
 
 
-def _end(process: subprocess.Popen[bytes], error_file: IO[bytes]) -> None:
+def _stop_process(process: subprocess.Popen[bytes], error_file: IO[bytes]) -> None:
     process.kill()
     process.wait()
-    for each in (process.stdin, process.stdout, error_file):
-        if each is not None:
+    for stream in (process.stdin, process.stdout, error_file):
+        if stream is not None:
             try:
-                each.close()
-            except BrokenPipeError:  # The process has ended, so it does not need the rest of the message.
+                stream.close()
+            except BrokenPipeError:  # The process has ended. It does not need the rest of the message.
                 continue
 
 
@@ -183,12 +184,12 @@ def _send(pipe: IO[bytes], header: dict[str, Any], body: bytes = b"") -> None:
     pipe.flush()
 
 
-def _receive(pipe: IO[bytes], *, most: int) -> tuple[dict[str, Any], bytes]:
+def _receive(pipe: IO[bytes], *, max_bytes: int) -> tuple[dict[str, Any], bytes]:
     head = pipe.read(16)
     if len(head) < 16:
         raise EOFError
     length, size = struct.unpack("<QQ", head)
-    if length > _MAX_HEADER_BYTES or size > most:
+    if length > _MAX_HEADER_BYTES or size > max_bytes:
         raise ValueError("the answer is too long")
     header, body = json.loads(pipe.read(length)), pipe.read(size)
     if len(body) < size:
@@ -196,24 +197,24 @@ def _receive(pipe: IO[bytes], *, most: int) -> tuple[dict[str, Any], bytes]:
     return header, body
 
 
-def _packed(what: str, rows: pd.DataFrame) -> tuple[dict[str, Any], bytes]:
+def _encode_rows(name: str, rows: pd.DataFrame) -> tuple[dict[str, Any], bytes]:
     """Return rows as a header with names and levels, and as arrays of numbers and codes."""
     columns, arrays = [], io.BytesIO()
     for k in range(rows.shape[1]):
         cells = rows.iloc[:, k]
         is_number = is_numeric_dtype(cells) or is_bool_dtype(cells)
-        plain, levels = cells, None
+        values, levels = cells, None
         if is_number and not isinstance(cells.dtype, np.dtype):
-            plain = cells.astype(float) if cells.isna().any() else cells.astype(cells.to_numpy().dtype)
+            values = cells.astype(float) if cells.isna().any() else cells.astype(cells.to_numpy().dtype)
         elif not is_number:
             codes, uniques = pd.factorize(cells.astype(object))
-            plain, levels = pd.Series(codes), [str(each) for each in uniques]
-        np.save(arrays, plain.to_numpy(), allow_pickle=False)
+            values, levels = pd.Series(codes), [str(level) for level in uniques]
+        np.save(arrays, values.to_numpy(), allow_pickle=False)
         columns.append([str(cells.name), levels])
-    return {what: columns, "rows": len(rows)}, arrays.getvalue()
+    return {name: columns, "rows": len(rows)}, arrays.getvalue()
 
 
-def _unpacked(columns: list[list[Any]], body: bytes) -> pd.DataFrame:
+def _decode_rows(columns: list[list[Any]], body: bytes) -> pd.DataFrame:
     arrays, unpacked = io.BytesIO(body), {}
     for name, levels in columns:
         cells = np.load(arrays, allow_pickle=False)
@@ -224,20 +225,21 @@ def _unpacked(columns: list[list[Any]], body: bytes) -> pd.DataFrame:
 def _open_model(content: bytes, options: dict[str, Any]) -> NamedModel:
     """Open a file; if its reader raises an error, report the error with its cause."""
     if kind_of(content) in ("lightgbm", "xgboost"):
-        # Libraries would spend seconds loading scikit-learn for estimators that are not used here.
+        # With this entry, scikit-learn can't be imported. Libraries would otherwise spend seconds on loading
+        # it for unused estimators.
         sys.modules["sklearn"] = None  # type: ignore[assignment]
     try:
         return read_model(content, **options)
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         if isinstance(error, errors.FairdashError):
             raise
-        why = f"the file is incomplete, or of a form not supported ({type(error).__name__}: {cause(error)})"
-        raise refused(why, "Save it again.") from error
+        text = f"the file is incomplete, or of a form not supported ({type(error).__name__}: {cause(error)})"
+        raise unusable_file(text, "Save it again.") from error
 
 
 def main() -> None:
     """Answer the caller's requests until the caller closes the pipe."""
-    # Libraries print to standard output, so answers have a separate channel.
+    # Answers have a separate channel, because libraries print to standard output.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     if sys.platform != "win32":
@@ -247,15 +249,15 @@ def main() -> None:
     model: NamedModel | None = None
     while True:
         try:
-            header, body = _receive(sys.stdin.buffer, most=sys.maxsize)
+            header, body = _receive(sys.stdin.buffer, max_bytes=sys.maxsize)
         except EOFError:
             return
         if sys.platform != "win32":
             resource.setrlimit(resource.RLIMIT_AS, (header["memory"], header["memory"]))
-            # The limit on CPU time ends this process if the parent process has died.
-            used = resource.getrusage(resource.RUSAGE_SELF)
-            most = int(used.ru_utime + used.ru_stime + header["seconds"]) + 5
-            resource.setrlimit(resource.RLIMIT_CPU, (most, resource.RLIM_INFINITY))
+            # If the parent process has died, the limit on CPU time ends this process.
+            usage = resource.getrusage(resource.RUSAGE_SELF)
+            max_seconds = int(usage.ru_utime + usage.ru_stime + header["seconds"]) + 5
+            resource.setrlimit(resource.RLIMIT_CPU, (max_seconds, resource.RLIM_INFINITY))
         try:
             if "open" in header:
                 model = _open_model(body, header["open"])
@@ -264,12 +266,12 @@ def main() -> None:
                 continue
             assert model is not None
             if "predict" in header:
-                prices = model.predict(_unpacked(header["predict"], body))
+                prices = model.predict(_decode_rows(header["predict"], body))
                 _send(answers, {}, np.ascontiguousarray(prices, dtype=float).tobytes())
             else:
-                _send(answers, {"said": model.unknown_levels(_unpacked(header["unknown_levels"], body))})
+                _send(answers, {"said": model.unknown_levels(_decode_rows(header["unknown_levels"], body))})
         except errors.FairdashError as error:
-            problems = [asdict(each) | {"fixes": ()} for each in error.problems]
+            problems = [asdict(problem) | {"fixes": ()} for problem in error.problems]
             _send(answers, {"error": type(error).__name__, "problems": problems})
 
 

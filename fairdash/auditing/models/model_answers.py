@@ -1,10 +1,10 @@
-"""Additional answer about a model: how a price changes when one column alone changes.
+"""Additional answer about a model: how a price changes if only one column changes.
 
-Changing one column with all others fixed describes only the model: if columns are related, such customers may
-not exist. For each column, two mean prices are compared: one with the column set to its values in the rows
-with the lowest s, and one with the column set to its values in the rows with the highest s. If the column is
-s, its lowest and its highest values are compared. If the column is a proxy, the comparison shows the effect
-of the proxy's change from low to high s.
+Such a change, with all other columns fixed, describes only the model. If columns are related, such customers
+may not exist. For each column, two mean prices are compared. The first is the mean price if the column has
+its values from the rows with the lowest s, the second if the column has its values from the rows with the
+highest s. If the column is s, its lowest and its highest values are compared. If the column is a proxy for s,
+the comparison shows the effect of its change from low to high s.
 
 A model is a function, an object with ``predict``, or a file (:mod:`fairdash.auditing.models.foreign`).
 """
@@ -30,7 +30,7 @@ from fairdash.utils.seeds import Stream, rng_of
 from fairdash.utils.text import amount, percent
 
 Array = NDArray[np.float64]
-#: Function from a frame of rows to prices (n,).
+#: Function that computes prices (n,) from a frame of rows.
 Pricing = Callable[[pd.DataFrame], Array]
 #: Values of a column, each with its share of the exposure.
 Nodes = list[tuple[Any, float]]
@@ -38,17 +38,17 @@ Nodes = list[tuple[Any, float]]
 NUMBER = 11
 TITLE = "What does the model do?"
 MODEL_PRICE = "model price"
-#: Maximum number of rows whose price is computed for each value of a column, and share of the rows in each of
-#: two groups: the rows with the lowest s, and the rows with the highest s.
+#: `MAX_ROWS`: maximum number of rows whose price is computed for each value of a column. `END`: share of the
+#: rows in each of two groups, the rows with the lowest and with the highest s.
 MAX_ROWS, END = 2_000, 0.1
-#: Levels of the quantiles that represent the values of a numeric column.
+#: Quantile levels; these quantiles represent the values of a numeric column.
 LEVELS = (0.1, 0.3, 0.5, 0.7, 0.9)
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-#: Maximum relative difference of two prices that count as equal, because files contain 32-bit numbers.
+#: Two prices count as equal up to this relative difference, because files contain 32-bit numbers.
 _PRICE_TOLERANCE = 1e-4
 
 
-def priced(
+def with_model_price(
     frame: pd.DataFrame,
     model: Any,
     *,
@@ -58,24 +58,24 @@ def priced(
     output: str | None = None,
     check_column: str | None = None,
 ) -> tuple[pd.DataFrame, Pricing, tuple[str, ...]]:
-    """Return the frame with the model's price as a new column, the model, and notes on its interpretation.
+    """Return the frame with the model's price as a new column, the model, and notes.
 
     `columns` are the model's inputs. `link` and `output` are `model_link` and `model_output` of
     :func:`fairdash.audit`. The price is compared with `check_column`, which is then removed from the frame.
     """
     checks = Checks(OptionError)
-    known = getattr(model, "feature_names_in_", None) if columns is None else columns
-    inputs = [str(each) for each in frame.columns if each != check_column]
-    used = inputs if known is None else [str(each) for each in known]
-    for each in used:
-        what = "The model uses this column, but the table does not contain it"
-        checks.require(each in frame.columns, each, what, "Add the column, or name the model's columns.")
+    feature_names = getattr(model, "feature_names_in_", None) if columns is None else columns
+    inputs = [str(column) for column in frame.columns if column != check_column]
+    model_columns = inputs if feature_names is None else [str(column) for column in feature_names]
+    for column in model_columns:
+        text = "The model uses this column, but the table does not contain it"
+        checks.require(column in frame.columns, column, text, "Add the column, or name the model's columns.")
     hint = "Give the model's price another name."
     checks.require(name not in frame.columns, name, "The table has a column of that name", hint)
-    what = "The table does not have the column of prices to compare"
-    checks.require(check_column is None or check_column in frame, "check_column", what, "Name a column.")
-    what = f"“{link}” is not a known link"
-    checks.require(link in LINKS, "model_link", what, f"Choose one of {', '.join(LINKS)}.")
+    text = "The table does not have the column of prices to compare"
+    checks.require(check_column is None or check_column in frame, "check_column", text, "Name a column.")
+    text = f"“{link}” is not a known link"
+    checks.require(link in LINKS, "model_link", text, f"Choose one of {', '.join(LINKS)}.")
     predict = getattr(model, "predict", model)
     hint = "Give a function of a frame, an object with predict, or a model's file."
     checks.require(
@@ -85,9 +85,9 @@ def priced(
     notes: list[str] = []
     default_link: Link = "log" if _predicts_logs(model) else "identity"
     if isinstance(model, bytes):
-        stated = None if columns is None else used
-        file = ForeignModel(model, columns=stated, table=inputs, output=output, link=link)
-        predict, default_link, used = file.predict, file.link, file.columns
+        stated_columns = None if columns is None else model_columns
+        file = ForeignModel(model, columns=stated_columns, table=inputs, output=output, link=link)
+        predict, default_link, model_columns = file.predict, file.link, file.columns
         notes += [*file.remarks, *file.unknown_levels(frame)]
     is_log = (default_link if link == "auto" else link) == "log"
     if is_log:
@@ -95,15 +95,15 @@ def priced(
 
     def price(rows: pd.DataFrame) -> Array:
         try:
-            prices = np.asarray(predict(rows[used]), dtype=float)
+            prices = np.asarray(predict(rows[model_columns]), dtype=float)
         except FairdashError:
             raise
-        except Exception as error:  # A user's model may raise any error.
-            listed = ", ".join(f"“{each}”" for each in used)
-            cause = next(iter(str(error).splitlines()), "")
-            why = f"The model can't price the rows ({type(error).__name__}: {cause})"
+        except Exception as error:  # A user's model may raise any kind of error.
+            listed = ", ".join(f"“{column}”" for column in model_columns)
+            message = next(iter(str(error).splitlines()), "")
+            reason = f"The model can't price the rows ({type(error).__name__}: {message})"
             hint = f"Give a function that takes a DataFrame of the columns {listed} and returns prices."
-            raise DataError.of(why, hint) from error
+            raise DataError.of(reason, hint) from error
         prices = prices[:, 0] if prices.ndim == 2 and prices.shape[1] == 1 else prices
         if is_log and prices.shape == (len(rows),):
             with np.errstate(over="ignore"):
@@ -112,52 +112,52 @@ def priced(
             raise DataError.of("The model does not give one finite price per row", "Return an array (n,).")
         return prices
 
-    # The additional answer about the model changes only these columns.
-    price.columns = used  # type: ignore[attr-defined]
+    # Only these columns are changed in the additional answer about the model.
+    price.columns = model_columns  # type: ignore[attr-defined]
     prices = price(frame)
     if check_column is not None:
-        notes.insert(0, compared(prices, frame[check_column], check_column))
+        notes.insert(0, compare_with_column(prices, frame[check_column], check_column))
         frame = frame.drop(columns=check_column)
     return frame.assign(**{name: prices}), price, tuple(notes)
 
 
 def _predicts_logs(model: Any) -> bool:
-    """Return whether an object is a CatBoost model with a loss for which it predicts logarithms."""
+    """Return True if an object is a CatBoost model whose loss makes it predict logarithms."""
     return type(model).__name__ == "CatBoost" and (
         str(model.get_all_params().get("loss_function", "")).partition(":")[0] in LOG_LOSSES
     )
 
 
-def compared(prices: Array, given: pd.Series, name: str) -> str:
+def compare_with_column(prices: Array, column_prices: pd.Series, name: str) -> str:
     """Compare the model's prices (n,) with those in a column; return a sentence on the differences."""
-    known = given.notna().to_numpy()
-    computed, stated = prices[known], given[known].to_numpy(dtype=float)
-    scale = max(float(np.abs(stated).mean()), 1e-300)
+    is_given = column_prices.notna().to_numpy()
+    computed, stated_prices = prices[is_given], column_prices[is_given].to_numpy(dtype=float)
+    scale = max(float(np.abs(stated_prices).mean()), 1e-300)
 
-    def matches(values: Array) -> NDArray[np.bool_]:
-        return np.isclose(values, stated, rtol=_PRICE_TOLERANCE, atol=1e-6 * scale)
+    def equals(values: Array) -> NDArray[np.bool_]:
+        return np.isclose(values, stated_prices, rtol=_PRICE_TOLERANCE, atol=1e-6 * scale)
 
-    differs = ~matches(computed)
+    differs = ~equals(computed)
     if not differs.any():
         return f"The model's price is “{name}” in all {len(computed):,} rows in which “{name}” is known."
-    row_numbers = np.flatnonzero(known)
-    worst = int(np.argmax(np.abs(computed - stated)))
+    row_numbers = np.flatnonzero(is_given)
+    worst = int(np.argmax(np.abs(computed - stated_prices)))
     sentence = (
         f"{DIFFERS} from “{name}” in {int(differs.sum()):,} of {len(computed):,} rows, most in row "
-        f"{row_numbers[worst] + 1:,}: {amount(computed[worst])} instead of {amount(stated[worst])}."
+        f"{row_numbers[worst] + 1:,}: {amount(computed[worst])} instead of {amount(stated_prices[worst])}."
     )
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        ratio = float(np.median(computed / stated))
+        ratio = float(np.median(computed / stated_prices))
         for is_match, words in (
             (
-                matches(np.exp(computed)),
+                equals(np.exp(computed)),
                 "The model's price is the logarithm of this column: choose the link “log”.",
             ),
             (
-                matches(np.log(computed)),
+                equals(np.log(computed)),
                 "The model's price is the exponential of this column: choose the link “identity”.",
             ),
-            (matches(computed / ratio), f"The model's price is {ratio:.4g} times this column in each row."),
+            (equals(computed / ratio), f"The model's price is {ratio:.4g} times this column in each row."),
         ):
             if is_match.all():
                 return f"{sentence} {words}"
@@ -165,28 +165,28 @@ def compared(prices: Array, given: pd.Series, name: str) -> str:
 
 
 def nodes_of(column: pd.Series) -> Nodes:
-    """Return values that represent a column, with their shares: quantiles of numbers, or all levels."""
-    known = column.dropna()
-    if is_numeric_dtype(known) and known.nunique() > len(LEVELS):
-        quantiles = np.quantile(known.astype(float), LEVELS, method="inverted_cdf")
+    """Return values that represent a column (quantiles of numbers, or all levels), with their shares."""
+    present = column.dropna()
+    if is_numeric_dtype(present) and present.nunique() > len(LEVELS):
+        quantiles = np.quantile(present.astype(float), LEVELS, method="inverted_cdf")
         return [(value, 1 / len(LEVELS)) for value in quantiles.tolist()]
-    shares = known.value_counts(normalize=True, sort=False)
+    shares = present.value_counts(normalize=True, sort=False)
     return list(zip(shares.index.tolist(), shares.tolist(), strict=True))
 
 
 def price_at(model: Pricing, rows: pd.DataFrame, column: str, nodes: Nodes) -> Array:
-    """Return each row's mean price, (n,), when one column is set to each of several values."""
+    """Return each row's mean price, (n,), over several values of one column."""
     return np.asarray(sum(share * model(_with_value(rows, column, value)) for value, share in nodes))
 
 
-def flips(
+def changes_when_replaced(
     model: Pricing,
     rows: pd.DataFrame,
     column: str,
     low: Nodes,
     high: Nodes,
 ) -> Array:
-    """Return each row's price change, (n,), when a column's values at low s become its values at high s."""
+    """Return each row's price change, (n,), if a column's values at low s are replaced by those at high s."""
     return price_at(model, rows, column, high) - price_at(model, rows, column, low)
 
 
@@ -199,7 +199,7 @@ def ask_model(
     customer: Any = None,
     tell: Callable[[], None] = lambda: None,
 ) -> AuditResult:
-    """Add an answer on how the model's price changes if only s, or only one other column, changes.
+    """Add an answer: how the model's price changes if only s, or only one other column, changes.
 
     The answer has the tables ``flips``, with a row for each input of the model: the change as shares of the
     mean price, the share of rows whose change exceeds the threshold, and the mean price at low and at high s;
@@ -209,7 +209,7 @@ def ask_model(
     """
     name, delta, mean = result.plan.columns.sensitive, result.plan.max_gap, result.mean_price
     price = result.plan.columns.price
-    columns = [str(each) for each in (frame if columns is None else columns) if each != price]
+    columns = [str(column) for column in (frame if columns is None else columns) if column != price]
     if name not in frame:
         hint = "Name a column of the table as sensitive."
         raise OptionError.of(
@@ -218,23 +218,23 @@ def ask_model(
     known_rows = frame[frame[name].notna()]
     sample = rng_of(Stream.AUDIT_ROWS, result.plan.random_state).permutation(len(known_rows))[:MAX_ROWS]
     rows = known_rows.iloc[np.sort(sample)]
-    ends = _rows_at_extremes(known_rows, name, price)
+    extreme_rows = _rows_at_extremes(known_rows, name, price)
     base = model(rows)
-    changes, along = [], []
+    changes, curves = [], []
     for column in columns:
         tell()
         values = nodes_of(known_rows[column])
         if len(values) < 2 or not _uses_column(model, rows, column, values, base):
             continue
-        low, high = (nodes_of(end[column]) for end in ends)
+        low, high = (nodes_of(end[column]) for end in extreme_rows)
         if not low or not high:
             continue
-        change = flips(model, rows, column, low, high)
+        change = changes_when_replaced(model, rows, column, low, high)
         row: dict[str, Any] = {"column": column, "mean_change": change.mean() / mean}
         row |= {"mean_absolute": np.abs(change).mean() / mean}
         row |= {f"q{100 * q:02.0f}": np.quantile(change, q) / mean for q in _QUANTILES}
         changes.append(row | {"beyond": float((np.abs(change) > delta * mean).mean())})
-        along += [
+        curves += [
             {"column": column, "at": str(v), "value": model(_with_value(rows, column, v)).mean()}
             for v, _ in values
         ]
@@ -244,12 +244,12 @@ def ask_model(
         )
         if changes
         else pd.DataFrame(columns=["column", "mean_change", "mean_absolute", "beyond"]),
-        "partial_dependence": pd.DataFrame(along, columns=["column", "at", "value"]),
+        "partial_dependence": pd.DataFrame(curves, columns=["column", "at", "value"]),
     }
     sentences = _in_words(tables["flips"], name, result.plan.gap_in_words, len(rows))
     if customer is not None:
-        named = tables["flips"]["column"].tolist()
-        customer_tables, customer_sentence = _customer(frame, model, customer, columns=named, name=name)
+        changed = tables["flips"]["column"].tolist()
+        customer_tables, customer_sentence = _customer(frame, model, customer, columns=changed, name=name)
         tables |= customer_tables
         sentences = (*sentences, customer_sentence)
     answer = Answer(
@@ -267,7 +267,7 @@ def _with_value(rows: pd.DataFrame, column: str, value: Any) -> pd.DataFrame:
 
 
 def _uses_column(model: Pricing, rows: pd.DataFrame, column: str, nodes: Nodes, base: Array) -> bool:
-    """Return whether the model uses a column."""
+    """Return True if the model uses a column."""
     return any(not np.array_equal(model(_with_value(rows, column, value)), base) for value, _ in nodes)
 
 
@@ -312,7 +312,7 @@ def _in_words(table: pd.DataFrame, name: str, delta: str, n: int) -> tuple[str, 
 def _customer(
     frame: pd.DataFrame, model: Pricing, label: Any, *, columns: list[str], name: str
 ) -> tuple[dict[str, pd.DataFrame], str]:
-    """Explain one row's price by comparing it with the prices of rows with the nearest s, and by the effect
+    """Explain the price of one row by the prices of rows with similar s, and by the effect
     of each column.
     """
     if label not in frame.index or not frame.index.is_unique or pd.isna(frame.loc[label, name]):
@@ -322,10 +322,10 @@ def _customer(
     price = float(model(row)[0])
     if is_numeric_dtype(s):
         count = max(2, round(END * int(s.notna().sum())))
-        near = frame.loc[(s - s[label]).abs().sort_values(kind="stable").index[:count]]
+        similar_rows = frame.loc[(s - s[label]).abs().sort_values(kind="stable").index[:count]]
     else:
-        near = frame[s == s[label]]
-    prices_nearby, mean_of_all = model(near), float(model(frame[s.notna()]).mean())
+        similar_rows = frame[s == s[label]]
+    prices_nearby, mean_of_all = model(similar_rows), float(model(frame[s.notna()]).mean())
     lower = float((prices_nearby < price).mean())
     effects = pd.DataFrame(
         [
@@ -347,5 +347,5 @@ def _customer(
         sentence += (
             f" “{effects['column'][0]}” changes this price most: {amount(float(effects['change'][0]))}."
         )
-    summary = pd.DataFrame([{**facts, "share_near_that_pays_less": lower, "near": len(near)}])
+    summary = pd.DataFrame([{**facts, "share_near_that_pays_less": lower, "near": len(similar_rows)}])
     return {"customer": summary, "customer_columns": effects}, sentence

@@ -1,10 +1,10 @@
 """Questions 8 and 10: which other prices could be charged, and how does a second price compare?
 
-:mod:`fairdash.auditing.models.premiums` computes the five premiums of question 8. The two prices of question
-10 are audited on the same rows, folds and points, and for each number the difference between the prices is
-reported. Intervals of differences are paired: for curves, the interval uses the difference between each
-unit's contributions to the two numbers. All other intervals come from a jackknife that leaves out a twentieth
-of the units at a time (Student's t with 19 degrees of freedom).
+:mod:`fairdash.auditing.models.premiums` computes the five alternative premiums (question 8). If there is a
+second price (question 10), both prices are audited on the same rows, folds and points. For each number, the
+difference between the prices is reported. Intervals of differences are paired. For curves, the interval uses
+each unit's contributions to the two numbers, and their difference. All other intervals come from a jackknife
+that leaves out a twentieth of the units at a time (Student's t with 19 degrees of freedom).
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from scipy.stats import t as student
 
 from fairdash.auditing.curve import Curve, basis_of, fit_curve, predicted_out_of_fold
 from fairdash.auditing.data import Answered, AuditData, Part
-from fairdash.auditing.gaps import Estimate, Gap, largest_gap, typical_gap, within
+from fairdash.auditing.gaps import Estimate, Gap, largest_gap, typical_gap, with_interval
 from fairdash.auditing.models.averages import premium_averages
 from fairdash.auditing.models.premiums import (
     DIFFERENCES,
     NO_NETWORKS,
     PREMIUMS,
     Costs,
-    explained,
     features_in_words,
-    fit_of,
-    gained,
+    fit_in_words,
     loss_in_words,
-    nothing_learned,
-    points,
+    points_in_words,
     ratio_of_means,
+    reason_without_costs,
+    relative_gain,
+    share_explained,
 )
 from fairdash.auditing.plan import CRITERIA
 from fairdash.auditing.questions.decomposition import HIGH_POINT, LESS_PENALTY, LOW_POINT
-from fairdash.auditing.questions.money import above_base, along_s, other_columns, segments
+from fairdash.auditing.questions.money import above_base, other_columns, payments_by_band, segments
 from fairdash.auditing.questions.sufficiency import bias_surface
 from fairdash.auditing.result import SHARE
 from fairdash.auditing.table import AuditTable
@@ -47,20 +47,20 @@ from fairdash.utils.text import percent
 
 Array = NDArray[np.float64]
 
-#: Suffixes of the columns with an estimate and its limits, and the fields of the estimate in these columns.
+#: Suffixes of the columns for an estimate and its limits, with the fields of the estimate in these columns.
 _LIMITS = {"": "value", "_low": "ci_low", "_high": "ci_high"}
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _NO_COSTS = "This question needs {what}."
 
 
-def what_instead(data: AuditData, _: Answered) -> Part:
-    """Answer question 8: five premiums for the same costs, with curves along s, fit and differences.
+def alternative_premiums(data: AuditData, _: Answered) -> Part:
+    """Answer question 8: compare five premiums for the same costs: curves along s, fit and differences.
 
     Intervals ignore errors of the fitted models, except in ``premium_averages`` (see
     :func:`~fairdash.auditing.models.averages.premium_averages`). ``premiums`` has one row per premium, with
-    the price first: shares of the mean price, the share of the outcome's variation explained on held-out
-    rows, and how much larger the best estimate's share is (``less``). ``premium_curves`` has the columns of a
-    curve's band from :func:`~fairdash.auditing.gaps.largest_gap`, in units of the price.
+    the price first. The row contains shares of the mean price, the share of the outcome's variation explained
+    on held-out rows, and how much larger the best estimate's share is (``less``). ``premium_curves`` has the
+    columns of a curve's band from :func:`~fairdash.auditing.gaps.largest_gap`, in units of the price.
     ``premium_differences`` has one row per difference with its distribution over policies, in units of the
     price.
     """
@@ -70,24 +70,24 @@ def what_instead(data: AuditData, _: Answered) -> Part:
         return Part(sentences=(_no_costs(data.table),))
     if not costs.is_learned:
         return Part(
-            sentences=(nothing_learned(costs), features_in_words(data.table)),
+            sentences=(reason_without_costs(costs), features_in_words(data.table)),
             measures=(data.measure("explained", costs.fit, of_price=False),),
         )
-    table, y, loss = costs.table, costs.judged_by, costs.loss
+    table, y, loss = costs.table, costs.reference_values, costs.loss
     mean, basis = table.mean_price, basis_of(table)
     best = costs.premiums["best_estimate"]
     gaps, lost_fit, rows, curves = {}, {}, [], []
     for name, premium in {"price": table.price, **costs.premiums}.items():
         curve = fit_curve(premium, table, basis)
         gaps[name], band = largest_gap(curve, data.delta, random_state=data.seed)
-        lost_fit[name] = gained(y, premium, best, table, loss)
+        lost_fit[name] = relative_gain(y, premium, best, table, loss)
         uf = typical_gap(replace(table, price=premium), basis, curve)[1]
         curves.append(band.assign(premium=name))
         row = {"premium": name, "mean": table.mean(premium) / mean}
         row |= {"gap" + end: getattr(gaps[name], each) / mean for end, each in _LIMITS.items()}
-        row |= {"share_of_variance": uf.value, "explained": explained(y, premium, table, loss).value}
+        row |= {"share_of_variance": uf.value, "explained": share_explained(y, premium, table, loss).value}
         rows.append(row | {"less" + end: getattr(lost_fit[name], each) for end, each in _LIMITS.items()})
-    along = pd.concat(curves, ignore_index=True)
+    curve_table = pd.concat(curves, ignore_index=True)
     averages = premium_averages(costs, random_state=data.seed)
     ones = np.ones(table.n)
     sizes = {name: ratio_of_means(np.abs(each), ones, table) for name, each in costs.differences.items()}
@@ -99,10 +99,10 @@ def what_instead(data: AuditData, _: Answered) -> Part:
         ),
         tables={
             "premiums": pd.DataFrame(rows),
-            "premium_curves": along[["premium", *along.columns.drop("premium")]],
+            "premium_curves": curve_table[["premium", *curve_table.columns.drop("premium")]],
             "premium_averages": averages,
             "premium_differences": pd.DataFrame(
-                [_difference(name, each, sizes[name], table) for name, each in costs.differences.items()]
+                [_difference(name, values, sizes[name], table) for name, values in costs.differences.items()]
             ),
         },
         measures=(
@@ -114,7 +114,7 @@ def what_instead(data: AuditData, _: Answered) -> Part:
 
 def _difference(name: str, values: Array, size: Estimate, table: AuditTable) -> dict[str, object]:
     order = np.argsort(values, kind="stable")
-    at = quantiles(values[order], table.weight[order], np.array(_QUANTILES))
+    limits = quantiles(values[order], table.weight[order], np.array(_QUANTILES))
     return {
         "difference": name,
         "what": DIFFERENCES[name],
@@ -122,12 +122,12 @@ def _difference(name: str, values: Array, size: Estimate, table: AuditTable) -> 
         "ci_low": size.ci_low,
         "ci_high": size.ci_high,
         "mean": table.mean(values),
-        **{f"q{100 * share:02.0f}": value for share, value in zip(_QUANTILES, at, strict=True)},
+        **{f"q{100 * share:02.0f}": value for share, value in zip(_QUANTILES, limits, strict=True)},
     }
 
 
 def _no_costs(table: AuditTable) -> str:
-    """Explain why question 8 has no premiums."""
+    """Explain why no alternative premiums are computed (question 8)."""
     if table.features.columns.empty:
         return _NO_COSTS.format(what="a column without another role, from which to build a premium")
     if table.outcome is None and table.expected_cost is None:
@@ -138,29 +138,33 @@ def _no_costs(table: AuditTable) -> str:
 def _premiums_in_words(
     gaps: Mapping[str, Gap], sizes: Mapping[str, Estimate], lost_fit: Estimate, costs: Costs
 ) -> tuple[str, ...]:
-    """Return the answer to question 8 and further sentences."""
+    """Return the answer on alternative prices (question 8), then sentences that explain it."""
     columns, mean = costs.table.columns, costs.table.mean_price
     name, learned = columns.sensitive, columns.expected_cost or columns.outcome
-    listed = ", ".join(f"{title.lower()} {percent(gaps[id].value / mean)}" for id, title in PREMIUMS.items())
-    proxy, parity = (within(sizes[id], mean) for id in ("proxy_effect", "cost_of_parity"))
+    premiums = ", ".join(
+        f"{title.lower()} {percent(gaps[id].value / mean)}" for id, title in PREMIUMS.items()
+    )
+    proxy, parity = (with_interval(sizes[id], mean) for id in ("proxy_effect", "cost_of_parity"))
     networks = costs.fit_networks
-    networks_in_words = f". {NO_NETWORKS}" if networks is None else f"; networks explain {within(networks)}."
+    networks_in_words = (
+        f". {NO_NETWORKS}" if networks is None else f"; networks explain {with_interval(networks)}."
+    )
     return (
         f"We estimated five premiums from “{learned}”. The largest gaps of these premiums along “{name}”, as "
-        f"shares of the mean price, are: {listed}.",
-        f"Fit of the models: {fit_of(costs)}{networks_in_words}",
+        f"shares of the mean price, are: {premiums}.",
+        f"Fit of the models: {fit_in_words(costs)}{networks_in_words}",
         f"A tariff without “{name}” uses other columns as proxies for it. On average, these proxies change "
         f"a policy's premium by {proxy} of the mean price (unaware minus aware premium).",
         f"To make premiums independent of “{name}”, a policy's premium has to change by {parity} of the "
         "mean price on average (corrective premium minus best estimate). The corrective premiums explain "
-        f"{points(lost_fit)} less of the {loss_in_words(costs)}.",
+        f"{points_in_words(lost_fit)} less of the {loss_in_words(costs)}.",
         "Train a front on this table to get premiums between these five, with the error of each.",
     )
 
 
 def _averages_in_words(averages: pd.DataFrame, table: AuditTable) -> str:
     unaware = averages[averages["premium"] == "unaware"]
-    least, most = (
+    lowest, highest = (
         f"{table.money(row['value'])} ({table.money(row['ci_low'])} to {table.money(row['ci_high'])}) for "
         f"“{table.columns.sensitive}” {table.s_range(row['low'], row['high'])}"
         for row in (unaware.iloc[int(pick(unaware["value"]))] for pick in (np.argmin, np.argmax))
@@ -168,16 +172,16 @@ def _averages_in_words(averages: pd.DataFrame, table: AuditTable) -> str:
     return (
         "These intervals cover the sampling of policies but not the errors of the models. The intervals of "
         "averages by band cover both kinds of error, for all bands at once. By band, the average unaware "
-        f"premium ranges from {least} to {most}."
+        f"premium ranges from {lowest} to {highest}."
     )
 
 
 _JACKKNIFE_GROUPS = 20
 
 
-def how_do_they_compare(data: AuditData, before: Answered) -> Part:
+def compare_prices(data: AuditData, findings_so_far: Answered) -> Part:
     """Answer question 10: compare a second price, audited separately, with the first."""
-    other = before.pair
+    other = findings_so_far.pair
     assert other is not None
     assert other.pair is not None
     assert other.result is not None
@@ -188,36 +192,36 @@ def how_do_they_compare(data: AuditData, before: Answered) -> Part:
         "candidate_verdicts": other.result.verdicts,
         "candidate_answers": pd.DataFrame(
             [
-                {"question": each.question, "title": each.title, "answer": each.sentence}
-                for each in other.result.answers
+                {"question": answer.question, "title": answer.title, "answer": answer.sentence}
+                for answer in other.result.answers
             ]
         ),
     }
     change = second.price - table.price
-    tables["change_along_s"] = along_s(table, change, None, base=False, random_state=data.seed)
-    most, count = segments(table, other_columns(table), change, None, base=False, random_state=data.seed)
+    tables["change_along_s"] = payments_by_band(table, change, None, base=False, random_state=data.seed)
+    largest, count = segments(table, other_columns(table), change, None, base=False, random_state=data.seed)
     if count:
-        tables["change_segments"] = most
+        tables["change_segments"] = largest
     if table.outcome is not None:
-        judged, new = (each.on("outcome").table for each in (first, other.data))
-        assert judged.outcome is not None
-        tables["double_lift"] = double_lift(judged.price, new.price, judged.outcome, judged.weight)
-        both = {table.columns.price: judged.price, second.columns.price: new.price}
-        tables["deviances"] = deviances(both, judged.outcome, judged.weight)
+        audited, new = (data.on("outcome").table for data in (first, other.data))
+        assert audited.outcome is not None
+        tables["double_lift"] = double_lift(audited.price, new.price, audited.outcome, audited.weight)
+        prices = {table.columns.price: audited.price, second.columns.price: new.price}
+        tables["deviances"] = deviances(prices, audited.outcome, audited.weight)
     return Part(sentences=(_in_words(table, second, tables),), tables=tables)
 
 
 def side_by_side(first: Answered, other: Answered) -> pd.DataFrame:
-    """Tabulate the numbers of two audits: question, measure, price, candidate, difference, ci_low, ci_high.
+    """Return the numbers of two audits: question, measure, price, candidate, difference, ci_low, ci_high.
 
-    Each number is divided by the mean of the price that it describes, or has the unit of its measure. If a
+    Each number is a share of the mean of the price that it describes, or has the unit of its measure. If a
     number has no paired interval, its limits are missing.
     """
     numbers = [
-        pd.DataFrame([*_gaps(each), *(row for row in each.measures if row["unit"] == SHARE)])
-        for each in (first, other)
+        pd.DataFrame([*_gaps(audited), *(row for row in audited.measures if row["unit"] == SHARE)])
+        for audited in (first, other)
     ]
-    numbers = [each[["question", "measure", "value"]] for each in numbers]
+    numbers = [table[["question", "measure", "value"]] for table in numbers]
     table = numbers[0].merge(numbers[1], on=["question", "measure"], suffixes=("", "_other"), sort=False)
     table = table.rename(columns={"value": "price", "value_other": "candidate"})
     table["difference"] = table["candidate"] - table["price"]
@@ -227,41 +231,41 @@ def side_by_side(first: Answered, other: Answered) -> pd.DataFrame:
     return table.sort_values("question", kind="stable").reset_index(drop=True)
 
 
-def _gaps(answered: Answered) -> Iterator[dict[str, object]]:
-    """Yield a row per criterion with the estimate that is compared with the threshold."""
-    for name, each in answered.criteria.items():
+def _gaps(result_with_answers: Answered) -> Iterator[dict[str, object]]:
+    """Yield one row for each criterion, with the estimate that is compared with the threshold."""
+    for name, each in result_with_answers.criteria.items():
         value = each.found.value / each.mean_price
         yield {"question": CRITERIA[name].question, "measure": name, "value": value}
 
 
 def _widths_of_curves(first: Answered, other: Answered) -> Iterator[tuple[str, float]]:
-    """Yield each measure of a curve with half the width of its paired interval."""
+    """Yield each measure of a curve, and half the width of its paired interval."""
     for name in first.criteria.keys() & other.criteria.keys():
         parts = []
-        for answered in (first, other):
-            each = answered.criteria[name]
-            if each.curve is not None and isinstance(each.found, Gap):
+        for result_with_answers in (first, other):
+            part = result_with_answers.criteria[name]
+            if part.curve is not None and isinstance(part.found, Gap):
                 parts.append(
                     _share_of_mean(
-                        each.curve, each.table, each.mean_price, each.found.lowest, each.found.highest
+                        part.curve, part.table, part.mean_price, part.found.lowest, part.found.highest
                     )
                 )
         if parts:
             yield name, _half_width(parts)
     if first.data.table.classes:
         return
-    for names, earned in ((("direction", "gap_s10_s90"), False), (("left_s10_s90",), True)):
+    for names, with_errors in ((("direction", "gap_s10_s90"), False), (("left_s10_s90",), True)):
         parts = []
-        for data in (each.on("cost") if earned else each for each in (first.data, other.data)):
+        for data in (audited.on("cost") if with_errors else audited for audited in (first.data, other.data)):
             table, low, high = data.table, *map(data.basis.nearest, (LOW_POINT, HIGH_POINT))
-            y = above_base(table.price, data.cost, table.weight) if earned else table.price
+            y = above_base(table.price, data.cost, table.weight) if with_errors else table.price
             curve = fit_curve(y, table, data.basis, lam=data.curve.lam * LESS_PENALTY)
             parts.append(_share_of_mean(curve, table, table.mean_price, low, high))
         yield from ((name, _half_width(parts)) for name in names)
 
 
 def _share_of_mean(curve: Curve, table: AuditTable, mean: float, low: int, high: int) -> Array:
-    """Return each unit's contribution to the error of a gap, as a share of the mean price, (U,)."""
+    """Return each unit's contribution, (U,), to the error of a gap that is a share of the mean price."""
     value, unit_errors = curve.difference(low, high, table)
     mean_errors = table.per_unit(table.share * (table.price - mean))
     return np.asarray((unit_errors - value / mean * mean_errors) / mean)
@@ -273,16 +277,16 @@ def _half_width(parts: list[Array]) -> float:
 
 
 def _jackknife_widths(first: Answered, other: Answered) -> Iterator[tuple[str, float]]:
-    """Yield each remaining measure with half its interval's width, by a jackknife over groups of units."""
+    """Yield the other measures with half their intervals' widths, by a jackknife over groups of units."""
     estimates = []
     for data in (first.data, other.data):
-        # The curve is predicted out of fold only once, for all subsets of rows.
+        # The curve is predicted out of fold only once, and the predictions are used for all subsets of rows.
         predicted = predicted_out_of_fold(data.table.price, data.table, data.basis, lam=data.curve.lam)
         judged_data = data.on("outcome")
         fold, judged_fold = data.table.folds(_JACKKNIFE_GROUPS), judged_data.table.folds(_JACKKNIFE_GROUPS)
         rows = [
-            _numbers(data.table, fold != out, predicted) | _cost_measures(judged_data, judged_fold != out)
-            for out in range(_JACKKNIFE_GROUPS)
+            _numbers(data.table, fold != group, predicted) | _cost_measures(judged_data, judged_fold != group)
+            for group in range(_JACKKNIFE_GROUPS)
         ]
         estimates.append(pd.DataFrame(rows))
     half_width = np.sqrt((_JACKKNIFE_GROUPS - 1) * (estimates[1] - estimates[0]).var(ddof=0))
@@ -315,18 +319,18 @@ def _in_words(table: AuditTable, second: AuditTable, tables: Mapping[str, pd.Dat
     }
     share_paying_more = table.mean((second.price > table.price).astype(float))
     names = table.columns.price, second.columns.price
-    along = tables["change_along_s"]
-    extremes = [along.iloc[int(pick(along["per_head"]))] for pick in (np.argmin, np.argmax)]
+    curves = tables["change_along_s"]
+    extremes = [curves.iloc[int(pick(curves["per_head"]))] for pick in (np.argmin, np.argmax)]
     changes = [
-        f"{table.money(each['per_head'])} {table.a_unit} for “{table.columns.sensitive}” "
-        f"{table.s_range(each['low'], each['high'])}"
-        for each in extremes
+        f"{table.money(extreme['per_head'])} {table.a_unit} for “{table.columns.sensitive}” "
+        f"{table.s_range(extreme['low'], extreme['high'])}"
+        for extreme in extremes
     ]
     return (
         f"The largest gap is {percent(gaps['price'])} of the mean price with “{names[0]}” and "
         f"{percent(gaps['candidate'])} with “{names[1]}”, a difference of {percent(gaps['difference'])} "
         f"({percent(gaps['ci_low'])} to {percent(gaps['ci_high'])}). With “{names[1]}”, "
-        f"{percent(share_paying_more)} of {table.everyone} would pay more, and the mean price would be "
+        f"{percent(share_paying_more)} of {table.rows_in_words} would pay more, and the mean price would be "
         f"{table.money(second.mean_price)} instead of {table.money(table.mean_price)}. The change ranges "
         f"from {changes[0]} to {changes[1]}."
     )

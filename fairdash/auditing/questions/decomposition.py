@@ -1,9 +1,10 @@
 """Questions 3 and 4: do expected cost or legitimate factors explain the gap?
 
 Question 3 splits the gap between two points of s into a part that expected cost justifies and an unexplained
-part. One half of the units selects the lowest and the highest point of the price's curve, the other half
-measures the gap between them, and vice versa. A point that is high only by noise in one half therefore does
-not enlarge the gap. The gap between the 10th and the 90th percentile of s is also reported.
+part. One half of the units selects the lowest and the highest point of the price's curve. The other half
+measures the gap between these points. Then the halves change roles. If a point is high in one half only
+because of noise, it does not enlarge the gap in the other half. The answer also reports the gap between the
+10th and the 90th percentile of s.
 
 Question 4 follows Robinson (1988): π = g(s) + h(C) + noise, so π − E[π|C] is regressed on ψ(s) − E[ψ(s)|C],
 where ψ are the functions of :mod:`fairdash.auditing.curve`. The conditional means are fitted on other folds
@@ -25,7 +26,15 @@ from scipy.sparse import csr_matrix
 
 from fairdash.auditing.curve import Basis, Curve, basis_of, fit_curve
 from fairdash.auditing.data import Answered, AuditData, Measured, Part, p_among_equals
-from fairdash.auditing.gaps import LEVEL, Estimate, Gap, largest_gap, noise_in_words, of_mean, within
+from fairdash.auditing.gaps import (
+    LEVEL,
+    Estimate,
+    Gap,
+    largest_gap,
+    noise_in_words,
+    percent_of_mean,
+    with_interval,
+)
 from fairdash.auditing.plan import QUESTIONS
 from fairdash.auditing.questions.robustness import as_measures, robustness_among_equals, robustness_in_words
 from fairdash.auditing.table import AuditTable
@@ -33,11 +42,11 @@ from fairdash.dependence.conditional import TREE_ROWS
 from fairdash.dependence.conditional_means import (
     LEFT_OF_S,
     N_FOLDS,
-    as_given,
-    determined,
+    determined_error,
     require_differences,
     ridge_out_of_fold,
     spline_functions,
+    split_columns,
 )
 from fairdash.errors import DeterminedError
 from fairdash.utils.seeds import Stream, seed_of
@@ -45,35 +54,36 @@ from fairdash.utils.text import few, p_equals
 
 Array = NDArray[np.float64]
 
-#: Factor that reduces the curve's penalty, and thus the bias, in the comparison of two fixed points.
+#: The penalty of the curve is multiplied by this factor, which reduces the bias, if two percentiles of s are
+#: compared.
 LESS_PENALTY = 0.1
 LOW_POINT, HIGH_POINT = 0.10, 0.90
-#: Maximum number of rows for one factor. With several factors, trees use at most :data:`TREE_ROWS`.
+#: Maximum number of rows with one factor. With several factors, trees use at most :data:`TREE_ROWS` rows.
 _MAX_ROWS = 100_000
 _TREES = 60
-#: Minimum weight of a leaf, in rows of average weight.
+#: Minimum weight of a leaf of a tree, in rows of average weight.
 _LEAF = 10
 
 
-def is_it_earned(data: AuditData, _: Answered) -> Part:
-    """Answer question 3: split the gap into the part that expected cost explains and an unexplained part."""
+def decompose_gap(data: AuditData, _: Answered) -> Part:
+    """Answer question 3: split the gap into a part that expected cost explains and an unexplained part."""
     data = data.on("cost")
     chosen = chosen_decomposition(data.table, data.cost)
-    fixed = None
+    fixed_part = None
     if not data.table.classes:
-        fixed = fixed_decomposition(data.table, data.basis, data.curve, data.cost)
+        fixed_part = fixed_decomposition(data.table, data.basis, data.curve, data.cost)
     points, measures = [], []
-    for name, values in (("", chosen), ("_s10_s90", fixed)):
+    for name, values in (("", chosen), ("_s10_s90", fixed_part)):
         if values is None:
             continue
-        parts, ends = values
+        parts, endpoints = values
         measures += [data.measure(f"{part}{name}", each) for part, each in parts.items()]
         points += [
             {"measure": f"gap{name}", "part": k, "from": low, "to": high}
-            for k, (low, high) in enumerate(ends, start=1)
+            for k, (low, high) in enumerate(endpoints, start=1)
         ]
     few_rows = "There are too few rows to select the lowest and highest point on one half of them."
-    split = chosen or fixed
+    split = chosen or fixed_part
     if split is None:
         return Part(sentences=(few_rows,))
     return Part(
@@ -84,20 +94,20 @@ def is_it_earned(data: AuditData, _: Answered) -> Part:
     )
 
 
-def among_equals(data: AuditData, _: Answered) -> Part:
-    """Answer question 4: estimate the largest gap given all legitimate factors, and given each factor."""
+def conditional_gap(data: AuditData, _: Answered) -> Part:
+    """Answer question 4: estimate the largest gap given all legitimate factors, and given each of them."""
     data = data.on("controls")
     table, factors = data.table, data.table.columns.controls
-    sets = [factors] if len(factors) == 1 else [factors, *((each,) for each in factors)]
+    sets = [factors] if len(factors) == 1 else [factors, *((factor,) for factor in factors)]
     measures: list[dict[str, Any]] = []
     answer = Part(sentences=())
     for k, chosen in enumerate(sets):
-        data.say(f"{QUESTIONS[4].title} {few(chosen)}", 4, k / len(sets))
+        data.report_progress(f"{QUESTIONS[4].title} {few(chosen)}", 4, k / len(sets))
         try:
             sample, basis, residuals = residuals_among_equals(table, chosen, random_state=data.seed)
             if chosen is factors:
                 if not _varying_factors(sample, chosen):
-                    return _all_are_equals(data, chosen)
+                    return _answer_without_factors(data, chosen)
                 any_link = p_among_equals(table, table.price, chosen, random_state=data.seed)
         except DeterminedError:
             if chosen is factors:
@@ -107,7 +117,7 @@ def among_equals(data: AuditData, _: Answered) -> Part:
         gap, band = largest_gap(curve, data.delta, random_state=data.seed)
         if chosen is factors:
             sentences = _equals_in_words(gap, table.mean_price, chosen, any_link=any_link)
-            drawn = f"These figures come from a random sample of {sample.n:,} rows."
+            sample_note = f"These figures come from a random sample of {sample.n:,} rows."
             robustness = robustness_among_equals(
                 sample, basis, residuals, chosen, partial(_residuals_by_splines, sample)
             )
@@ -117,7 +127,7 @@ def among_equals(data: AuditData, _: Answered) -> Part:
                 found=gap, p_any_link=any_link, table=sample, mean_price=table.mean_price, curve=curve
             )
             answer = Part(
-                sentences=(*sentences, drawn) if sample.n < table.n else sentences,
+                sentences=(*sentences, sample_note) if sample.n < table.n else sentences,
                 tables={"controlled_curve": band},
                 criteria={"conditional_independence": measured},
             )
@@ -126,10 +136,10 @@ def among_equals(data: AuditData, _: Answered) -> Part:
     return replace(answer, measures=tuple(measures))
 
 
-#: Gap of the price between two points of s with its parts, in units of the price, and the pairs of points.
-#: ``gap`` is E[π|s₂] − E[π|s₁]. With a cost, ``earned`` is the part that cost explains at the portfolio's
-#: loss ratio, and ``left`` is the unexplained part. If the data select s₁ and s₂, each half of the rows has a
-#: separate pair.
+#: Gap of the price between two points s₁ and s₂ with its parts, in units of the price, and the pairs of
+#: points. ``gap`` is E[π|s₂] − E[π|s₁]. If there is a cost, ``earned`` is the part that cost explains at the
+#: portfolio's loss ratio, and ``left`` is the unexplained part. If the data select s₁ and s₂, each half of
+#: the rows has its own pair.
 Decomposition = tuple[dict[str, Estimate], list[tuple[float, float]]]
 
 
@@ -141,38 +151,40 @@ def fixed_decomposition(table: AuditTable, basis: Basis, curve: Curve, cost: Arr
 
 
 def chosen_decomposition(table: AuditTable, cost: Array | None) -> Decomposition | None:
-    """Decompose the gap between the curve's extreme points, which the other half of the units selects.
+    """Decompose the gap, on each half of the units, between extreme points selected on the other half.
 
     The result is None if one of the halves has no cost, or too few rows for a curve.
     """
     in_first = table.folds(2) == 0
     halves = []
     for rows in (in_first, ~in_first):
-        half = table.take(rows)
-        basis = basis_of(half)
-        if len(basis.at) < 2 or (cost is not None and half.mean(cost[rows]) <= 0):
+        sample = table.take(rows)
+        basis = basis_of(sample)
+        if len(basis.at) < 2 or (cost is not None and sample.mean(cost[rows]) <= 0):
             return None
-        halves.append((half, basis, fit_curve(half.price, half, basis), None if cost is None else cost[rows]))
+        halves.append(
+            (sample, basis, fit_curve(sample.price, sample, basis), None if cost is None else cost[rows])
+        )
     parts, points = [], []
-    for (half, basis, curve, half_cost), (_, other, selecting_curve, _) in zip(
+    for (sample, basis, curve, half_cost), (_, other, selecting_curve, _) in zip(
         halves, halves[::-1], strict=True
     ):
         low, high = (
             _matching_point(basis, other, int(pick(selecting_curve.values)))
             for pick in (np.argmin, np.argmax)
         )
-        parts.append(_parts(half, basis, curve.lam * LESS_PENALTY, low, high, half_cost))
+        parts.append(_parts(sample, basis, curve.lam * LESS_PENALTY, low, high, half_cost))
         points.append((basis.at[low], basis.at[high]))
     return _mean_of_halves(parts, points)
 
 
 def _matching_point(basis: Basis, other: Basis, point: int) -> int:
-    """Map a point of the basis fitted on one half of the rows to the same point in the other half's basis."""
+    """Find a point, given in the basis of one half of the rows, in the basis of the other half."""
     kind = other.kind[point]
     if kind in ("below", "above") and kind in basis.kind:
         return basis.kind.index(kind)
     if kind == "level":
-        inner = np.array([each == "level" for each in basis.kind])
+        inner = np.array([kind == "level" for kind in basis.kind])
         return int(np.argmin(np.where(inner, np.abs(basis.at - other.at[point]), np.inf)))
     return basis.nearest(other.share[point])
 
@@ -188,7 +200,7 @@ def _parts(
     if cost is not None:
         ratio = table.mean_price / table.mean(cost)
         cost_difference, cost_error = fit_curve(cost, table, basis, lam=lam).difference(low, high, table)
-        # The loss ratio is also estimated, with the influence function (π − ratio Y) / E[Y].
+        # The loss ratio is estimated, too. Its influence function is (π − ratio Y) / E[Y].
         ratio_error = table.per_unit(table.share * (table.price - ratio * cost)) / table.mean(cost)
         earned_error = ratio * cost_error + cost_difference * ratio_error
         parts["earned"] = (ratio * cost_difference, earned_error)
@@ -216,28 +228,30 @@ def in_words(
     points: Sequence[tuple[float, float]],
     mean: float,
     name: str,
-    called: Callable[[float], str] = "{:,.4g}".format,
+    attribute_name: Callable[[float], str] = "{:,.4g}".format,
 ) -> str:
-    """Answer question 3 in words; with two pairs of points, each pair was selected on the other half."""
-    low, high = (" or ".join(dict.fromkeys(map(called, ends))) for ends in zip(*points, strict=True))
+    """State how much of the gap cost explains; each of two pairs of points was selected on the other half."""
+    low, high = (
+        " or ".join(dict.fromkeys(map(attribute_name, labels))) for labels in zip(*points, strict=True)
+    )
     chosen = "selected on separate rows" if len(points) > 1 else "its 10th and 90th percentile"
     total = parts["gap"]
     gap = (
-        f"From “{name}” {low} to {high} ({chosen}) the price changes by {within(total, mean)} "
+        f"From “{name}” {low} to {high} ({chosen}) the price changes by {with_interval(total, mean)} "
         "of the mean price."
     )
     if "left" not in parts:
         return f"{gap} To see whether cost justifies this change, name an outcome or an expected cost."
-    cost, unexplained = within(parts["earned"], mean), parts["left"]
+    cost, unexplained = with_interval(parts["earned"], mean), parts["left"]
     can_be_noise = unexplained.ci_low <= 0 <= unexplained.ci_high
     if not can_be_noise and (unexplained.value < 0) != (total.value < 0):
         low_end, high_end = sorted((abs(unexplained.ci_low), abs(unexplained.ci_high)))
-        excess = within(Estimate(value=abs(unexplained.value), ci_low=low_end, ci_high=high_end), mean)
+        excess = with_interval(Estimate(value=abs(unexplained.value), ci_low=low_end, ci_high=high_end), mean)
         return f"{gap} Expected cost changes even more, by {cost}. The difference is {excess}."
     noise = ", which may be noise" if can_be_noise else ""
     return (
         f"{gap} Expected cost would justify a change of {cost}. The difference, "
-        f"{within(unexplained, mean)}, is unexplained{noise}."
+        f"{with_interval(unexplained, mean)}, is unexplained{noise}."
     )
 
 
@@ -247,7 +261,7 @@ def controlled_curve(
     """Return the price's curve along s among rows with equal factors, and the rows used.
 
     The rows used are all rows or a random sample. Given the factors, the data identify only differences along
-    s, so the curve's level is set to the mean price.
+    s. The curve's level is therefore set to the mean price.
     """
     part, basis, residuals = residuals_among_equals(table, factors, random_state=random_state)
     return part, _curve_of(part, basis, residuals)
@@ -266,14 +280,14 @@ def residuals_among_equals(
     """
     part = table.sampled(_MAX_ROWS if len(factors) == 1 else TREE_ROWS)
     if varied := _varying_factors(part, factors):
-        factor_columns = as_given(part.controls[varied], part.n)
+        factor_columns = split_columns(part.controls[varied], part.n)
         require_differences(factor_columns, np.column_stack(part.s_columns), part.units)
     basis = basis_of(part)
     columns = np.column_stack([part.price, basis.rows.toarray()])
     residuals = _residuals(columns, part, factors, random_state=random_state)
     centred = columns[:, 1:] - part.share @ columns[:, 1:]
     if (part.share @ residuals[:, 1:] ** 2).sum() <= LEFT_OF_S * (part.share @ centred**2).sum():
-        raise determined()
+        raise determined_error()
     return part, basis, residuals
 
 
@@ -291,9 +305,9 @@ def _residuals(
     varied = _varying_factors(table, factors)
     if len(varied) < 2:
         return after_splines
-    factor_columns = as_given(table.controls[varied], table.n)
+    factor_columns = split_columns(table.controls[varied], table.n)
     folds = table.folds(N_FOLDS)
-    # The same trees predict all columns, because separate boosted trees for each column would be slow.
+    # All columns are predicted by the same trees, because separate boosted trees would be slow.
     from sklearn.ensemble import ExtraTreesRegressor
 
     codes = np.column_stack([*factor_columns.numbers.values(), *factor_columns.levels.values()])
@@ -302,29 +316,29 @@ def _residuals(
     first = np.unique(cell, return_index=True)[1]
     residuals = np.empty_like(after_splines)
     for fold in range(N_FOLDS):
-        out = folds == fold
+        in_fold = folds == fold
         trees = ExtraTreesRegressor(
             n_estimators=_TREES,
-            # The limit on a leaf is a weight, so that a duplicated row has the effect of a row of weight 2.
+            # The limit on a leaf is a weight, so that two equal rows have the effect of one row of weight 2.
             min_weight_fraction_leaf=_LEAF / table.n_units,
             max_features=1.0,
             random_state=None if random_state is None else seed_of(Stream.AUDIT_ROWS, random_state, fold),
         )
-        # The columns are scaled to equal spread, so each has the same influence on a tree's splits.
+        # The columns are scaled to equal spread, so that each has the same influence on the splits of a tree.
         scale = np.sqrt(np.average(after_splines**2, axis=0, weights=table.weight)) + 1e-300
-        # Rows with equal factors are always in the same leaf, so trees can use their means.
-        training_cell, weight = cell[~out], table.weight[~out]
+        # Rows with equal factors are always in one leaf, so trees can use the means of these rows.
+        training_cell, weight = cell[~in_fold], table.weight[~in_fold]
         cell_weight = np.bincount(training_cell, weights=weight, minlength=len(first))
         sums = (
             csr_matrix(
                 (weight, (training_cell, np.arange(len(training_cell)))), (len(first), len(training_cell))
             )
-            @ after_splines[~out]
+            @ after_splines[~in_fold]
         )
         is_used = cell_weight > 0
         means = sums[is_used] / cell_weight[is_used, None] / scale
         trees.fit(codes[first[is_used]], means, sample_weight=cell_weight[is_used])
-        residuals[out] = after_splines[out] - (trees.predict(codes[first]) * scale)[cell[out]]
+        residuals[in_fold] = after_splines[in_fold] - (trees.predict(codes[first]) * scale)[cell[in_fold]]
     return residuals
 
 
@@ -337,16 +351,16 @@ def _residuals_by_splines(table: AuditTable, factors: tuple[str, ...], columns: 
     varied = _varying_factors(table, factors)
     if not varied:
         return np.asarray(columns - np.average(columns, axis=0, weights=table.weight))
-    factor_columns = as_given(table.controls[varied], table.n)
+    factor_columns = split_columns(table.controls[varied], table.n)
     functions, penalty, _ = spline_functions(factor_columns, table.weight)
     return columns - ridge_out_of_fold(functions, penalty, columns, table.weight, table.folds(N_FOLDS))
 
 
-def _all_are_equals(data: AuditData, factors: tuple[str, ...]) -> Part:
-    """Return the answer to question 1, which also answers question 4 if all factors are constant."""
+def _answer_without_factors(data: AuditData, factors: tuple[str, ...]) -> Part:
+    """If all factors are constant, return the answer on all rows, which then also holds among equals."""
     sentence = f"{few(factors)} {'has' if len(factors) == 1 else 'have'} the same value in all rows."
     return Part(
-        sentences=(f"{sentence} All rows are equals, so the answer to question 1 applies.",),
+        sentences=(f"{sentence} All rows are equal in the factors, so the answer to question 1 applies.",),
         tables={"controlled_curve": data.band},
         criteria={"conditional_independence": data.independence},
     )
@@ -360,11 +374,11 @@ def _determined_in_words(factors: tuple[str, ...], name: str) -> str:
 
 
 def _equals_in_words(gap: Gap, mean: float, factors: tuple[str, ...], *, any_link: float) -> tuple[str, ...]:
-    """Return the answer and further sentences; `any_link` is the p-value of a test for any kind of link, also
-    for links that vary with the factors."""
+    """Return the answer, then explanations; `any_link` is the p-value of a test for any kind of link, which
+    includes links that vary with the factors."""
     return (
         f"Among rows that are equal in {few(factors)}, the highest average price exceeds the lowest by "
-        f"{of_mean(gap, mean)}.",
+        f"{percent_of_mean(gap, mean)}.",
         noise_in_words(gap, mean),
         "A test that also detects links that vary with the factors finds "
         f"{'a link' if any_link <= LEVEL else 'no link'} ({p_equals(any_link)}).",

@@ -1,14 +1,15 @@
 """Question 7: how much money is at stake, and for whom?
 
-The answer compares payments with a base, along s and for each segment.
+The answer compares payments with a base payment, along s and for each segment.
 
 A row's base is its expected cost divided by the portfolio's loss ratio, so that bases and prices have the
-same total. Without a cost, the base is the mean price or, in a segment, the mean price of the rows with the
-same level of the other column. The payment of a group above its base is Σ w (π − base). The standard error is
-the larger of two values: one from the spread within the group, and one from the overall spread and the
-group's number of rows. The second value is needed for a small group without claims, which has no spread. The
-standard error ignores the noise of the base, which would make intervals narrower if spreads are equal. In 95
-% of samples, the limits in a table hold for all groups of the table.
+same total. Without a cost, the base is the mean price. In a segment, the base is the mean price of the rows
+with the same level of the other column. The payment of a group above its base is Σ w (π − base). The standard
+error is the larger of two values. The first comes from the spread within the group, the second from the
+overall spread and the number of rows in the group. The overall spread is needed for a small group without
+claims, because the spread within such a group is 0. The standard error ignores the noise of the base. If
+spreads are equal, taking it into account would make intervals narrower. In 95 % of samples, the limits in a
+table hold for all groups of the table.
 """
 
 from __future__ import annotations
@@ -32,17 +33,16 @@ from fairdash.utils.text import counted, percent
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Maximum number of segments in the table; number of bands of s and of each numeric column, and maximum
-#: number of levels of another column.
+#: Maximum number of segments in the table.
 MAX_SEGMENTS = 20
+#: Number of bands of s and of each numeric column. Maximum number of levels of any other column.
 _BANDS, _MAX_LEVELS = 5, 30
-#: Factor that multiplies the standard error of the sum over the two halves. The noise of each half determines
-#: the sign of the other half's sum, so without a link the variance is E[(|a| + |b|)²] for independent normal
-#: a and b.
+#: Factor of the standard error of the sum over both halves. Each half's noise determines the sign of the
+#: other half's sum. Without a link, the variance is therefore E[(|a| + |b|)²] for independent normal a and b.
 _TWO_HALVES = float(np.sqrt(1 + 2 / np.pi))
 
 
-def how_much_money(data: AuditData, _: Answered) -> Part:
+def excess_payments(data: AuditData, _: Answered) -> Part:
     """Answer question 7: payments above the mean or the cost-justified price, along s and by segment."""
     all_data, seed, data = data, data.seed, data.on("cost")
     table, cost = data.table, data.cost
@@ -50,16 +50,16 @@ def how_much_money(data: AuditData, _: Answered) -> Part:
     measures = [data.measure("paid_above_per_head", per_head), data.measure("paid_above_of_all", of_all)]
     bases = {"mean price": (all_data.table, None)} | ({} if cost is None else {"earned": (table, cost)})
     groups = [
-        along_s(rows, rows.price, each, random_state=seed).assign(base=name)
+        payments_by_band(rows, rows.price, each, random_state=seed).assign(base=name)
         for name, (rows, each) in bases.items()
     ]
     tables = {"money_along_s": pd.concat(groups, ignore_index=True)}
-    most, count = segments(table, other_columns(table), table.price, cost, random_state=seed)
+    largest_segments, count = segments(table, other_columns(table), table.price, cost, random_state=seed)
     if count:
-        tables["segments"] = most
+        tables["segments"] = largest_segments
     sentences = [
         _payments_in_words(per_head, of_all, share, table, earned=cost is not None),
-        _segments_in_words(most, count, data),
+        _segments_in_words(largest_segments, count, data),
     ]
     if cost is not None:
         above_mean = payments_above_base(all_data.table, all_data.basis, all_data.table.price, None)
@@ -69,7 +69,7 @@ def how_much_money(data: AuditData, _: Answered) -> Part:
 
 
 def other_columns(table: AuditTable) -> pd.DataFrame:
-    """Return the factors and features that are crossed with s to form segments."""
+    """Return the factors and features that are combined with s to form segments."""
     features = table.features.drop(columns=[name for name in table.features if name in table.controls])
     controls = {name: as_feature(column) for name, column in table.controls.items()}
     return pd.concat([pd.DataFrame(controls, index=table.controls.index), features], axis=1)
@@ -89,45 +89,45 @@ def _payments_in_words(
             f"{table.a_unit_of_exposure} ({table.money(each.ci_low)} to {table.money(each.ci_high)})."
         )
     return (
-        f"At some values of “{name}”, with {percent(share)} of {table.everyone}, customers pay more than "
-        f"{base}. On average they pay {table.money(each.value)} {table.a_unit} more "
+        f"At some values of “{name}”, with {percent(share)} of {table.rows_in_words}, customers pay "
+        f"more than {base}. On average they pay {table.money(each.value)} {table.a_unit} more "
         f"({table.money(each.ci_low)} to {table.money(each.ci_high)}). This is {table.money(total)} in "
         f"total, or {percent(of_all.value / table.mean_price)} of all premiums."
     )
 
 
-def _segments_in_words(most: pd.DataFrame, count: int, data: AuditData) -> str:
+def _segments_in_words(largest_segments: pd.DataFrame, count: int, data: AuditData) -> str:
     if not count:
         return "No other column can form segments."
-    first = most.iloc[0]
+    first = largest_segments.iloc[0]
     if first["shown"] <= 0:
         return f"None of {counted(count, 'segment')} with 20 rows or more differs by more than noise."
     rows_alike = "the price of rows that are equal in this column"
-    against = rows_alike if data.cost is None else "what cost justifies"
+    reference = rows_alike if data.cost is None else "what cost justifies"
     return (
         f"Of {counted(count, 'segment')} with 20 rows or more, the one with “{data.table.columns.sensitive}” "
         f"{data.table.s_range(first['s_low'], first['s_high'])} and “{first['column']}” {first['level']} "
-        f"({counted(int(first['rows']), 'row')}) is affected most. The price of this segment minus {against} "
-        f"is {data.table.money(first['per_head'])} ({data.table.money(first['per_head_low'])} to "
+        f"({counted(int(first['rows']), 'row')}) is affected most. The price of this segment minus "
+        f"{reference} is {data.table.money(first['per_head'])} ({data.table.money(first['per_head_low'])} to "
         f"{data.table.money(first['per_head_high'])}) {data.table.a_unit_of_exposure}."
     )
 
 
-def above_base(price: Array, cost: Array | None, weight: Array, *, within: Index | None = None) -> Array:
+def above_base(price: Array, cost: Array | None, weight: Array, *, groups: Index | None = None) -> Array:
     """Return the amount by which each row's price exceeds its base, (n,), per unit of exposure.
 
     Parameters
     ----------
-    within : (n,) codes, optional
+    groups : (n,) codes, optional
         Code of each row's group, if each group has a separate base.
     """
-    code = np.zeros(len(price), dtype=np.intp) if within is None else within
+    code = np.zeros(len(price), dtype=np.intp) if groups is None else groups
     cost = np.ones_like(price) if cost is None else cost
-    paid, expected = (np.bincount(code, weights=weight * each) for each in (price, cost))
-    return price - cost * (paid / np.where(expected == 0, np.inf, expected))[code]
+    price_sum, expected = (np.bincount(code, weights=weight * amount) for amount in (price, cost))
+    return price - cost * (price_sum / np.where(expected == 0, np.inf, expected))[code]
 
 
-def amounts(
+def payments_by_group(
     table: AuditTable, groupings: list[tuple[Index, Array]], *, random_state: int | None = 0
 ) -> pd.DataFrame:
     """Return the payments of groups above their base, with simultaneous limits.
@@ -135,16 +135,16 @@ def amounts(
     Parameters
     ----------
     groupings
-        Pairs of arrays (n,): the group of each row, 0 … K-1, or −1 for no group, and the payment of each row
-        above its base.
+        Pairs of arrays (n,): the group of each row (from 0 to K-1, or −1 for no group), and the payment of
+        each row above its base.
 
     Returns
     -------
     DataFrame
         One row per group, in the order of the groupings; groups with fewer than 20 rows or units are missing.
         The columns are grouping, code, rows, exposure, price (the mean), per_head, per_head_low,
-        per_head_high, total, total_low, total_high, and shown, which is the distance from 0 to the interval
-        of per_head, or 0 if the interval contains 0.
+        per_head_high, total, total_low, total_high, and shown: the distance of the interval of per_head from
+        0, or 0 if the interval contains 0.
     """
     starts = np.cumsum([0, *(int(code.max()) + 1 for code, _ in groupings)])
     masks = [code >= 0 for code, _ in groupings]
@@ -157,7 +157,7 @@ def amounts(
         for values in (table.weight, table.units, table.price)
     )
     count, shape = int(starts[-1]), (table.n_units, int(starts[-1]))
-    exposure, paid, excess = (
+    exposure, price_amount, excess = (
         np.bincount(group, weights=values, minlength=count)
         for values in (weight, weight * price, weight * above)
     )
@@ -169,7 +169,7 @@ def amounts(
             "grouping": np.searchsorted(starts, numbers, side="right") - 1,
             "rows": np.bincount(group, minlength=count),
             "exposure": exposure,
-            "price": paid / exposure,
+            "price": price_amount / exposure,
             "per_head": excess / exposure,
         }
     )
@@ -192,7 +192,7 @@ def amounts(
     return frame[is_shown].reset_index(drop=True)
 
 
-def along_s(
+def payments_by_band(
     table: AuditTable, price: Array, cost: Array | None, *, base: bool = True, random_state: int | None = 0
 ) -> pd.DataFrame:
     """Return payments above the base in bands of about equal exposure along s.
@@ -204,16 +204,16 @@ def along_s(
     cost
         Expected cost, to which the base is proportional; by default the base is the mean price.
     base
-        Whether to subtract a base from the price.
+        True subtracts a base from the price.
 
     Returns
     -------
     DataFrame
-        Columns low and high (of s), and the columns of :func:`amounts`.
+        Columns low and high (of s), and the columns of :func:`payments_by_group`.
     """
     code = table.bands()
     above = above_base(price, cost, table.weight) if base else price
-    frame = amounts(table, [(code, above)], random_state=random_state)
+    frame = payments_by_group(table, [(code, above)], random_state=random_state)
     by = pd.Series(table.sensitive).groupby(code)
     for name, values in (("high", by.max()), ("low", by.min())):
         frame.insert(0, name, values.to_numpy()[frame["code"]])
@@ -229,10 +229,10 @@ def segments(
     base: bool = True,
     random_state: int | None = 0,
 ) -> tuple[pd.DataFrame, int]:
-    """Return the most affected segments: a fifth of s and a level or fifth of another column.
+    """Return the most affected segments: combinations of a fifth of s and a level or fifth of another column.
 
-    Segments are sorted by the limit of the amount per head that is closest to 0, so noise does not put a
-    small segment first. Segments whose limits include 0 come last, sorted by the amount divided by its
+    Segments are sorted by the limit of the amount per head that is closest to 0. Noise therefore does not put
+    a small segment first. Segments whose limits include 0 come last, sorted by the amount divided by its
     standard error.
 
     Parameters
@@ -240,12 +240,12 @@ def segments(
     columns : (n, c) frame
         The other columns.
     price, cost, base
-        Arguments as in :func:`along_s`, except that the base without a cost is the mean of the same level.
+        Arguments as in :func:`payments_by_band`, but the base without a cost is the mean of the same level.
 
     Returns
     -------
     DataFrame
-        The first 20 segments, with columns s_low, s_high, column, level, and those of :func:`amounts`.
+        The first 20 segments: columns s_low, s_high, column, level, and those of :func:`payments_by_group`.
     int
         Total number of segments.
     """
@@ -257,46 +257,46 @@ def segments(
         if not base:
             above = price
         elif cost is None:
-            above = above_base(price, None, table.weight, within=level + 1)
+            above = above_base(price, None, table.weight, groups=level + 1)
         else:
             above = above_base(price, cost, table.weight)
-        # The codes are renumbered, because an unused code would be a group without rows.
+        # The codes are numbered again, because an unused code would be a group without rows.
         codes, new_code = np.unique(code[code >= 0], return_inverse=True)
         code[code >= 0] = new_code
         groupings.append((code, above))
-        names.append([(name, labels[each // count], each % count) for each in codes])
+        names.append([(name, labels[code // count], code % count) for code in codes])
     if not groupings:
         return pd.DataFrame(), 0
-    frame = amounts(table, groupings, random_state=random_state)
+    frame = payments_by_group(table, groupings, random_state=random_state)
     by = pd.Series(table.sensitive).groupby(bands)
     low, high = by.min().to_numpy(), by.max().to_numpy()
-    named = [names[k][code] for k, code in zip(frame["grouping"], frame["code"], strict=True)]
-    frame.insert(0, "level", [each[1] for each in named])
-    frame.insert(0, "column", [each[0] for each in named])
-    frame.insert(0, "s_high", [high[each[2]] for each in named])
-    frame.insert(0, "s_low", [low[each[2]] for each in named])
+    level_names = [names[k][code] for k, code in zip(frame["grouping"], frame["code"], strict=True)]
+    frame.insert(0, "level", [key[1] for key in level_names])
+    frame.insert(0, "column", [key[0] for key in level_names])
+    frame.insert(0, "s_high", [high[key[2]] for key in level_names])
+    frame.insert(0, "s_low", [low[key[2]] for key in level_names])
     errors = (frame["per_head"] / (frame["per_head_high"] - frame["per_head"])).abs().fillna(0)
     order = np.lexsort((-errors, -frame["shown"]))[:MAX_SEGMENTS]
     return frame.iloc[order].drop(columns=["grouping", "code"]).reset_index(drop=True), len(frame)
 
 
 def levels_of(columns: pd.DataFrame, weight: Array) -> Iterator[tuple[str, Index, list[str]]]:
-    """Yield, for each column, its name, the level of each row (n,), −1 if missing, and the levels' names."""
+    """Yield each column's name, the level of each row (n,) (−1 if missing), and the names of the levels."""
     for name in columns:
         column = columns[name]
         if is_numeric_dtype(column) and column.nunique() > 2 * _BANDS:
-            x, known = column.to_numpy(dtype=float), column.notna().to_numpy()
+            x, not_missing = column.to_numpy(dtype=float), column.notna().to_numpy()
             level = np.full(len(x), -1, dtype=np.intp)
-            level[known] = bands_of(x[known], weight[known], _BANDS)
-            by = pd.Series(x[known]).groupby(level[known])
+            level[not_missing] = bands_of(x[not_missing], weight[not_missing], _BANDS)
+            by = pd.Series(x[not_missing]).groupby(level[not_missing])
             limits = zip(by.min(), by.max(), strict=True)
             labels = [f"{low:,.4g} to {high:,.4g}" if low < high else f"{low:,.4g}" for low, high in limits]
         else:
             counts = column.value_counts()
-            shown = counts.index[counts >= MIN_SHOWN]
-            frequent = sorted(shown, key=lambda each: (-counts[each], str(each)))[:_MAX_LEVELS]
+            shown_levels = counts.index[counts >= MIN_SHOWN]
+            frequent = sorted(shown_levels, key=lambda level: (-counts[level], str(level)))[:_MAX_LEVELS]
             level = pd.Index(frequent).get_indexer(column) if frequent else np.full(len(column), -1)
-            labels = [f"{each:,.4g}" if is_numeric_dtype(column) else str(each) for each in frequent]
+            labels = [f"{level:,.4g}" if is_numeric_dtype(column) else str(level) for level in frequent]
         if labels and (level >= 0).any():
             yield str(name), np.asarray(level, dtype=np.intp), labels
 
@@ -304,10 +304,10 @@ def levels_of(columns: pd.DataFrame, weight: Array) -> Iterator[tuple[str, Index
 def payments_above_base(
     table: AuditTable, basis: Basis, price: Array, cost: Array | None
 ) -> tuple[Estimate, Estimate, float]:
-    """Return payments above the base where the curve fitted on the other half of units exceeds the base.
+    """Return payments above the base at those s where the curve of the other half exceeds the base.
 
-    The curve is fitted on separate rows and independent of a row's own noise, so the average payment is 0 if
-    there is no link.
+    The curve is fitted to other rows, so it is independent of a row's own noise. If there is no link, the
+    average payment is therefore 0.
 
     Returns
     -------
@@ -319,13 +319,13 @@ def payments_above_base(
     above = above_base(price, cost, table.weight)
     prediction = predicted_out_of_fold(above, table, basis, lam=fit_curve(above, table, basis).lam, n_folds=2)
     share = table.share
-    # The curve of each half is centred, because the errors of the two halves' means have opposite signs.
-    half = table.folds(2)
-    level = np.bincount(half, weights=share * prediction) / np.bincount(half, weights=share)
-    is_above = prediction - level[half] > 1e-9 * np.abs(table.price).max()
+    # Each half's curve is centred, because the errors of the means of the two halves have opposite signs.
+    half_tables = table.folds(2)
+    level = np.bincount(half_tables, weights=share * prediction) / np.bincount(half_tables, weights=share)
+    is_above = prediction - level[half_tables] > 1e-9 * np.abs(table.price).max()
     paid, share_above = float(share[is_above] @ above[is_above]), float(share[is_above].sum())
     base = np.ones(table.n) if cost is None else cost
-    # The base is also estimated, so the group's share of the base is subtracted from every row.
+    # The group's share of the base is subtracted from every row, because the base is estimated, too.
     share_of_base = float(share[is_above] @ base[is_above] / (share @ base))
     influence = share * (above * (is_above - share_of_base) - (paid / max(share_above, 1e-12)) * is_above)
     error = _TWO_HALVES * table.error(influence)

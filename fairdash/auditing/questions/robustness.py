@@ -1,9 +1,10 @@
 """Robustness value: the strength that an omitted factor needs to explain away the conditional gap.
 
-The robustness value is defined by Cinelli and Hazlett (2020, “Making sense of sensitivity”, JRSS B 82,
-39–67): a factor that explains this share of the residual variance of both the price and s, given the named
-factors, would explain the gap. Here s enters through the price's curve along s, estimated on the other half
-of the units, which covers nonlinear links. For a straight line, the value equals that of Cinelli and Hazlett.
+The robustness value was defined by Cinelli and Hazlett (2020, “Making sense of sensitivity”, JRSS B 82,
+39–67). A factor would explain the gap if it explained this share of the residual variance of both the price
+and s, given the named factors. To cover nonlinear links, s is replaced by the price's curve along s,
+estimated on the other half of the units. If this curve is a straight line, the value equals that of Cinelli
+and Hazlett.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from fairdash.utils.text import few, percent
 
 Array = NDArray[np.float64]
 
-#: Function of the names of factors and of columns (n, k) that returns the columns' residuals.
+#: Function that returns the residuals of columns (n, k), given the names of factors and the columns.
 ResidualsGiven = Callable[[tuple[str, ...], Array], Array]
 
 
@@ -71,18 +72,18 @@ def robustness_values(t: float, dof: float) -> tuple[float, float]:
     critical = float(student.ppf(1 - LEVEL / 2, dof - 1)) / math.sqrt(dof - 1)
     if f <= critical:
         return _value(f), 0.0
-    # For larger f, the value is the extreme robustness value.
+    # If f is larger, the value equals the extreme robustness value.
     extreme = (f**2 - critical**2) / (1 + f**2)
     return _value(f), _value(f - critical) if f <= 1 / critical else extreme
 
 
 def _value(f: float) -> float:
-    # This formula equals (√(f⁴ + 4f²) − f²) / 2 without the difference of two large numbers.
+    # The value equals (√(f⁴ + 4f²) − f²) / 2, but no large numbers are subtracted from each other.
     return 2 / (1 + math.sqrt(1 + 4 / f**2)) if f > 0 else 0.0
 
 
 def robustness_among_equals(
-    table: AuditTable, basis: Basis, residuals: Array, factors: tuple[str, ...], without: ResidualsGiven
+    table: AuditTable, basis: Basis, residuals: Array, factors: tuple[str, ...], r2_without: ResidualsGiven
 ) -> Robustness:
     """Return the robustness value of the conditional curve.
 
@@ -90,36 +91,37 @@ def robustness_among_equals(
     ----------
     left : (n, 1 + p) array
         Residuals of the price, and of the basis functions of s, given the factors.
-    without
-        Function that returns the residuals of columns given some of the factors, by splines alone.
+    r2_without
+        Function that returns the residuals of columns given some of the factors, by splines without trees.
     """
-    half = table.folds(2)
-    fitted, values_of_s = np.empty(table.n), np.empty(table.n)
+    half_tables = table.folds(2)
+    price_fitted, values_of_s = np.empty(table.n), np.empty(table.n)
     functions = basis.rows.toarray()
     for k in (0, 1):
-        in_half, in_other_half = half == k, half != k
+        in_half, in_other_half = half_tables == k, half_tables != k
         curve = fit_curve(
             residuals[in_other_half, 0], table.take(in_other_half), basis, rows=residuals[in_other_half, 1:]
         )
-        fitted[in_half], values_of_s[in_half] = (
+        price_fitted[in_half], values_of_s[in_half] = (
             residuals[in_half, 1:] @ curve.coefficients,
             functions[in_half] @ curve.coefficients,
         )
     price, share = residuals[:, 0], table.share
-    square = float(share @ fitted**2)
-    slope = float(share @ (fitted * price)) / square if square > 0 else 0.0
-    # A negative slope means that the halves' curves have opposite shapes, so there is no gap to explain.
+    square = float(share @ price_fitted**2)
+    slope = float(share @ (price_fitted * price)) / square if square > 0 else 0.0
+    # If the slope is negative, the curves of the halves have opposite shapes, so there is no gap to explain.
     if slope <= 0:
         return Robustness(partial_r2=0.0, value=0.0, at_level=0.0)
-    residual = price - slope * fitted
+    residual = price - slope * price_fitted
     r2 = max(1 - float(share @ residual**2) / float(share @ price**2), 0.0)
-    # The lower limit avoids a division by 0 for a price without noise.
+    # For a price without noise, the lower limit avoids a division by 0.
     f = math.sqrt(r2 / max(1 - r2, 1e-12))
-    t = slope * square / max(table.error(share * fitted * residual), 1e-300)
-    # With a sandwich variance, t is not f √dof, so the degrees of freedom are set to match t and f.
+    t = slope * square / max(table.error(share * price_fitted * residual), 1e-300)
+    # With a sandwich variance, t differs from f √dof, so the degrees of freedom are set to agree with t and
+    # f.
     value, at_level = robustness_values(t, max((t / f) ** 2, 2.0)) if f > 0 else (0.0, 0.0)
     columns = np.column_stack([table.price, values_of_s])
-    bounds = {name: _bound_by_named_factor(name, factors, columns, share, without) for name in factors}
+    bounds = {name: _bound_by_named_factor(name, factors, columns, share, r2_without) for name in factors}
     explained = {name: math.sqrt(y * s / (1 - s)) / f for name, (y, s) in bounds.items()} if f > 0 else {}
     if not explained:
         return Robustness(partial_r2=r2, value=value, at_level=at_level)
@@ -132,19 +134,19 @@ def robustness_among_equals(
 
 
 def _bound_by_named_factor(
-    name: str, factors: tuple[str, ...], columns: Array, share: Array, without: ResidualsGiven
+    name: str, factors: tuple[str, ...], columns: Array, share: Array, r2_without: ResidualsGiven
 ) -> tuple[float, float]:
     """Return partial R² with price and s, given the other factors, of an omitted factor as strong as
     `name`."""
-    others = tuple(each for each in factors if each != name)
-    (y_all, s_all), (y_few, s_few) = (without(chosen, columns).T for chosen in (factors, others))
+    others = tuple(factor for factor in factors if factor != name)
+    (y_all, s_all), (y_few, s_few) = (r2_without(chosen, columns).T for chosen in (factors, others))
     r2_with_s = _partial_r2(s_few, s_all, share)
     r2_with_price = _partial_r2(_residualise(y_few, s_few, share), _residualise(y_all, s_all, share), share)
     return bound_of(r2_with_price, r2_with_s)
 
 
 def bound_of(of_price: float, of_s: float) -> tuple[float, float]:
-    """Return bounds on R²(Y~Z|X,D) and R²(D~Z|X) for an omitted Z as strong as an observed factor.
+    """Return bounds on R²(Y~Z|X,D) and R²(D~Z|X) for an omitted factor Z as strong as an observed one.
 
     The formula is in Cinelli and Hazlett (2020), 4.4, with k = 1. The arguments are the partial R² of the
     observed factor with the outcome, given all other variables, and with the treatment, given the other
@@ -163,13 +165,13 @@ def _residualise(y: Array, s: Array, share: Array) -> Array:
     return y - s * (float(share @ (s * y)) / square if square > 0 else 0.0)
 
 
-def _partial_r2(before: Array, after: Array, share: Array) -> float:
-    square = float(share @ before**2)
-    return min(max(1 - float(share @ after**2) / square, 0.0), 1.0) if square > 0 else 0.0
+def _partial_r2(r2_before: Array, r2_after: Array, share: Array) -> float:
+    square = float(share @ r2_before**2)
+    return min(max(1 - float(share @ r2_after**2) / square, 0.0), 1.0) if square > 0 else 0.0
 
 
 def robustness_in_words(result: Robustness, name: str, factors: tuple[str, ...]) -> str:
-    """Return a sentence on the strength that an omitted factor would need."""
+    """Return a sentence on the strength that an omitted factor would need to explain the gap."""
     if result.at_level <= 0:
         return (
             "The gap among equals is not significant on held-out rows, so even a weak missing factor could "
@@ -183,10 +185,10 @@ def robustness_in_words(result: Robustness, name: str, factors: tuple[str, ...])
     )
     if not result.strongest:
         return f"{text}."
-    taken = "all of the gap" if result.taken >= 1 else f"at most {percent(result.taken)} of the gap"
+    removed_share = "all of the gap" if result.taken >= 1 else f"at most {percent(result.taken)} of the gap"
     return (
         f"{text}. A factor as strong as “{result.strongest}” would explain {percent(result.of_price)} of the "
-        f"price's and {percent(result.of_s)} of the attribute's variation, and {taken}."
+        f"price's and {percent(result.of_s)} of the attribute's variation, and {removed_share}."
     )
 
 

@@ -1,16 +1,17 @@
 """Question 5: at a given price, who is undercharged? Sufficiency and autocalibration.
 
 The bias b(p, s) = E[Y/L − π | π = p, S = s] is estimated in cells of price and s, and b(p) is the mean bias
-at price p. Y is the outcome and L the portfolio's loss ratio, so a loading common to all prices is not a
-bias. Sufficiency is the root mean square of b(p, s) − b(p), the part that depends on s at a given price. b(p)
-does not depend on s and measures autocalibration (Denuit, Michaelides and Trufin 2021), which is the fit at
-each price and not only over the portfolio; :func:`fairdash.evaluation.insurance.murphy` decomposes it.
+at price p. Y is the outcome, and L is the portfolio's loss ratio. A loading that is common to all prices is
+therefore not a bias. Sufficiency is the root mean square of b(p, s) − b(p), the part that depends on s at a
+given price. b(p) does not depend on s. The mean bias b(p) measures autocalibration (Denuit, Michaelides and
+Trufin 2021): the fit at each price, not only over the portfolio; :func:`fairdash.evaluation.insurance.murphy`
+decomposes it.
 
-Prices are cut into bands of equal exposure, and each band is cut along s into cells of at least 20 rows. b(p)
-is a straight line in p in each third of a band. The lines prevent s from acting as a proxy for the price
-within a band, even if prices are capped and depend on s. Differences within a cell are ignored. Mean squares
-are corrected for noise: θ = Σ share b̂² minus the contribution of noise. θ equals the mean, over all ways to
-split the units, of the product of two halves' estimates.
+Prices are divided into bands of equal exposure, and each band is divided along s into cells of at least 20
+rows. b(p) is a straight line in p in each third of a band. Because of these lines, s is not a proxy for the
+price within a band, even if prices are capped and depend on s. Differences in bias within a cell are ignored.
+Mean squares are corrected for noise: θ = Σ share b̂² minus the contribution of noise. θ equals the product of
+the estimates from two halves of the units, averaged over all ways to split the units.
 """
 
 from __future__ import annotations
@@ -26,12 +27,20 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, hstack
 from scipy.special import ndtr, ndtri
 
-from fairdash.auditing.curve import basis_of, by_unit, fit_curve
+from fairdash.auditing.curve import basis_of, fit_curve, sum_by_unit
 from fairdash.auditing.data import Answered, AuditData, Measured, Part, gap_along
-from fairdash.auditing.gaps import LEVEL, POWER, Gap, Tested, largest_gap, noise_in_words, of_mean
+from fairdash.auditing.gaps import (
+    LEVEL,
+    POWER,
+    Gap,
+    Tested,
+    largest_gap,
+    noise_in_words,
+    percent_of_mean,
+)
 from fairdash.auditing.questions.money import levels_of, other_columns
-from fairdash.auditing.table import FEWEST, AuditTable
-from fairdash.dependence.classical import Z, quantiles
+from fairdash.auditing.table import MIN_ROWS, AuditTable
+from fairdash.dependence.classical import Z, quantiles, symmetric_root
 from fairdash.evaluation.insurance import MIN_SHOWN, N_BANDS, bands_of, deviances, drawn_lorenz, gini, murphy
 from fairdash.utils.seeds import Stream, rng_of
 from fairdash.utils.text import p_equals, percent
@@ -40,12 +49,12 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 _DRAWS = 2000
-#: Maximum number of bands of the price, and of bands of s in each price band; target number of rows in a
-#: cell.
+#: `_MAX_BANDS`: maximum number of bands of the price, and of bands of s in each of them. `_ROWS_PER_CELL`:
+#: target number of rows in a cell.
 _MAX_BANDS, _ROWS_PER_CELL = 8, 100
-#: Number of straight lines that make up b(p) in a price band.
+#: Number of straight lines of which b(p) consists in a price band.
 _LINES_PER_BAND = 3
-#: Maximum number of columns in the table ``one_way``, which covers the first factors and features.
+#: Maximum number of columns in the table ``one_way``: the first factors and features.
 _MAX_COLUMNS = 20
 
 
@@ -61,13 +70,13 @@ class Surface(Tested):
     ----------
     cells
         Columns price_low, price_high, s_low, s_high (not for autocalibration), rows, share, b,
-        standard_error. b is the cell's bias, minus b(p) for sufficiency.
+        standard_error. b is the bias of the cell; for sufficiency, b(p) is subtracted from it.
     """
 
     cells: pd.DataFrame
 
 
-def who_is_undercharged(data: AuditData, _: Answered) -> Part:
+def assess_sufficiency(data: AuditData, _: Answered) -> Part:
     """Answer question 5: test sufficiency and equalized residuals; report the usual insurance ratios."""
     data_with_cost = data.on("outcome", "expected_cost")
     data = data.on("outcome")
@@ -112,12 +121,12 @@ def _one_ways(data: AuditData) -> dict[str, pd.DataFrame]:
 def _in_words(
     surface: Surface, residuals: Measured, calibrated: Surface, table: AuditTable
 ) -> tuple[str, ...]:
-    """Return the answer and further sentences."""
+    """Return the answer, then explanations."""
     mean, name, gap = table.mean_price, table.columns.sensitive, residuals.found
     assert isinstance(gap, Gap)
     cells = surface.cells
     worst = cells.iloc[int(np.argmax(cells["b"] / cells["standard_error"].clip(lower=1e-300)))]
-    place = (
+    location = (
         f"Compared with other rows at the same price, the clearest undercharge is {table.money(worst['b'])}. "
         f"This undercharge occurs at prices from {table.money(worst['price_low'])} to "
         f"{table.money(worst['price_high'])} and “{name}” "
@@ -126,14 +135,15 @@ def _in_words(
     is_clear = surface.p_value <= LEVEL and worst["b"] > 0
     return (
         f"Among customers who pay the same price, expected cost varies along “{name}” by "
-        f"{table.money(surface.value)} {table.a_unit_of_exposure}, which is {of_mean(surface, mean)}.",
+        f"{table.money(surface.value)} {table.a_unit_of_exposure}, which is "
+        f"{percent_of_mean(surface, mean)}.",
         f"Cost is {percent(table.loss_ratio)} of the price. We scaled cost to the total price before the "
         "comparison.",
         "This figure is the root mean square over cells of price and attribute, with noise subtracted "
         f"({p_equals(surface.p_value)}).",
-        *([place] if is_clear else []),
+        *([location] if is_clear else []),
         f"The average of cost minus price varies along “{name}”: its highest point exceeds its lowest by "
-        f"{of_mean(gap, mean)}. {noise_in_words(gap, mean)}",
+        f"{percent_of_mean(gap, mean)}. {noise_in_words(gap, mean)}",
         residuals.any_link_in_words(f" between cost minus price and “{name}”"),
         _calibration(calibrated, mean),
     )
@@ -154,7 +164,7 @@ def _calibration(surface: Surface, mean: float) -> str:
     }.get((bool(low > 0), bool(high > 0)), "")
     return (
         "Autocalibration: at a given price, the average cost of all rows differs from the price by "
-        f"{of_mean(surface, mean)} ({p_equals(surface.p_value)}).{slope}"
+        f"{percent_of_mean(surface, mean)} ({p_equals(surface.p_value)}).{slope}"
     )
 
 
@@ -177,7 +187,7 @@ def bias_surface(table: AuditTable, delta: float, *, random_state: int | None = 
 
 
 def autocalibration(table: AuditTable, delta: float, *, random_state: int | None = 0) -> Surface:
-    """Test autocalibration: does the mean cost at each price, divided by the loss ratio, equal the price?"""
+    """Test autocalibration: the mean cost at each price, divided by the loss ratio, equals the price."""
     bands, _ = _price_bands(table)
     return _surface(table, bands, {"price": table.price}, None, delta, random_state=random_state)
 
@@ -187,16 +197,16 @@ def _price_bands(table: AuditTable, classes: int = 0) -> tuple[Index, int]:
 
     Many classes reduce the number of bands, so that cells of price and class have enough rows to be shown.
     """
-    bands, fewest = np.sqrt(table.n / _ROWS_PER_CELL), 2
+    bands, min_bands = np.sqrt(table.n / _ROWS_PER_CELL), 2
     if classes > 2:
-        bands, fewest = min(bands, table.n / (2 * MIN_SHOWN * classes)), 1
-    bands = int(np.clip(bands, fewest, _MAX_BANDS))
+        bands, min_bands = min(bands, table.n / (2 * MIN_SHOWN * classes)), 1
+    bands = int(np.clip(bands, min_bands, _MAX_BANDS))
     return _bands(table.price, table.weight, bands), bands
 
 
 def _bands(x: Array, weight: Array, count: int) -> Index:
-    cuts = np.unique(quantiles(x, weight, np.arange(1, count) / count))
-    return np.searchsorted(cuts, x, side="left")
+    cut_points = np.unique(quantiles(x, weight, np.arange(1, count) / count))
+    return np.searchsorted(cut_points, x, side="left")
 
 
 def _surface(
@@ -224,7 +234,8 @@ def _surface(
         by = pd.Series(values).groupby(code)
         frame[f"{name}_low"], frame[f"{name}_high"] = by.min(), by.max()
     frame["rows"], frame["share"] = rows, weight / weight.sum()
-    # Each row contributes to the mean of its cell and, through the fitted lines, to all cells of the band.
+    # Each row contributes to the mean of its cell. Through the fitted lines, it also contributes to all cells
+    # of the band.
     cell_means = csr_matrix((table.weight / weight[code], (np.arange(table.n), code)))
     error = table.outcome_at_price_level - table.price
     contributions = cell_means
@@ -232,16 +243,16 @@ def _surface(
         error = error - lines @ (lines.T @ (table.weight * error))
         contributions = cell_means - lines.multiply(table.weight[:, None]).tocsr() @ (lines.T @ cell_means)
     b = error @ cell_means
-    unit_errors = by_unit(contributions, error - b[code], table)
+    unit_errors = sum_by_unit(contributions, error - b[code], table)
     covariance = (unit_errors.T @ unit_errors).toarray()
     covariance = covariance * np.sqrt(np.outer(*[rows / np.maximum(rows - 1, 1)] * 2))
     frame = frame.assign(b=b, standard_error=np.sqrt(np.diag(covariance)))
-    shown = rows >= MIN_SHOWN
-    share = frame["share"].to_numpy()[shown]
+    dense = rows >= MIN_SHOWN
+    share = frame["share"].to_numpy()[dense]
     fields_of_test = _rms_of_means(
-        b[shown], covariance[np.ix_(shown, shown)], share / share.sum(), delta, random_state=random_state
+        b[dense], covariance[np.ix_(dense, dense)], share / share.sum(), delta, random_state=random_state
     )
-    return Surface(**fields_of_test, cells=frame[shown].reset_index(drop=True))
+    return Surface(**fields_of_test, cells=frame[dense].reset_index(drop=True))
 
 
 def _lines_in_price(band: Index, table: AuditTable) -> csr_matrix:
@@ -254,7 +265,7 @@ def _lines_in_price(band: Index, table: AuditTable) -> csr_matrix:
     centre = np.bincount(code, weights=table.weight * table.price) / total
     deviation = table.price - centre[code]
     width = np.sqrt(np.bincount(code, weights=table.weight * deviation**2) / total)
-    # A band with a single price has no slope.
+    # A band with only one price has no slope.
     has_slope = width > 1e-9 * max(float(np.abs(table.price).max()), 1e-300)
     rows, count = np.arange(table.n), len(total)
     level, slope = (
@@ -267,18 +278,17 @@ def _lines_in_price(band: Index, table: AuditTable) -> csr_matrix:
 def _rms_of_means(
     b: Array, covariance: Array, share: Array, delta: float, *, random_state: int | None
 ) -> dict[str, float]:
-    """Return the root mean square of normal means b (C,), with its error and test (see :class:`Surface`)."""
+    """Return the root mean square of C normal means b, with its error and test (see :class:`Surface`)."""
     noise = covariance * share[:, None]  # the matrix CD, where C is the covariance and D = diag(share)
     theta = float(share @ b**2 - np.trace(noise))
     # Variance of a quadratic form of normal means: 4 b'DCDb + 2 tr(DCDC).
     noise_variance = 2 * float((noise * noise.T).sum())
     spread = float(np.sqrt(max(4 * float((share * b) @ covariance @ (share * b)) + noise_variance, 1e-300)))
-    eigenvalues, vectors = np.linalg.eigh(covariance)
-    root = vectors * np.sqrt(np.maximum(eigenvalues, 0))
-    drawn = rng_of(Stream.AUDIT_DRAWS, random_state, 1).normal(size=(_DRAWS, len(b))) @ root.T
-    theta_without_bias = (drawn**2) @ share - np.trace(noise)
+    draws = rng_of(Stream.AUDIT_DRAWS, random_state, 1).normal(size=(_DRAWS, len(b)))
+    draws = draws @ symmetric_root(covariance)
+    theta_without_bias = (draws**2) @ share - np.trace(noise)
     limits = [theta + ndtri(level) * spread for level in (0.025, 0.05, 0.95, 0.975)]
-    low, lower, upper, high = (float(np.sqrt(max(each, 0.0))) for each in limits)
+    low, lower, upper, high = (float(np.sqrt(max(limit, 0.0))) for limit in limits)
     return {
         "value": float(np.sqrt(max(theta, 0.0))),
         "ci_low": low,
@@ -310,9 +320,9 @@ def actual_to_expected(table: AuditTable, *, by: str = "sensitive", n_bands: int
         Columns low, high (of s or the price), rows, exposure, price, outcome (means), ratio, ci_low,
         ci_high.
     """
-    along = getattr(table, by)
-    code = table.bands(n_bands) if by == "sensitive" else bands_of(along, table.weight, n_bands)
-    rows = pd.Series(along).groupby(code)
+    variable = getattr(table, by)
+    code = table.bands(n_bands) if by == "sensitive" else bands_of(variable, table.weight, n_bands)
+    rows = pd.Series(variable).groupby(code)
     return _ratios(table, code, table.price, low=rows.min(), high=rows.max()).drop(columns="loss_ratio")
 
 
@@ -323,8 +333,8 @@ def one_way(table: AuditTable) -> pd.DataFrame:
     -------
     DataFrame
         Columns column, level, rows, exposure, price and outcome (means), loss_ratio (Σ w Y / Σ w π), ratio
-        (actual ÷ expected: Σ w Y over Σ w times the user's expected cost, or else over the price times the
-        portfolio's loss ratio), ci_low and ci_high (95 %).
+        (actual ÷ expected outcome, where the latter is the user's expected cost or, without it, the price
+        times the portfolio's loss ratio), ci_low and ci_high (95 %).
     """
     columns = other_columns(table).iloc[:, :_MAX_COLUMNS]
     parts = [
@@ -358,13 +368,13 @@ def _expected(table: AuditTable) -> Array:
 
 
 def _ratios(table: AuditTable, code: Index, expected: Array, **first: Any) -> pd.DataFrame:
-    """Return actual ÷ expected with 95 % limits, one row per code, after the columns in `first`."""
+    """Return actual ÷ expected with 95 % limits, one row per code; the columns in `first` come first."""
     assert table.outcome is not None
     has_code = code >= 0
     rows = np.bincount(code[has_code])
     exposure, price, outcome, cost = (
-        np.bincount(code[has_code], weights=(table.weight * each)[has_code])
-        for each in (np.ones(table.n), table.price, table.outcome, expected)
+        np.bincount(code[has_code], weights=(table.weight * values)[has_code])
+        for values in (np.ones(table.n), table.price, table.outcome, expected)
     )
     with np.errstate(divide="ignore", invalid="ignore"):
         loss_ratio, ratio = outcome / price, outcome / cost
@@ -380,7 +390,7 @@ def _ratios(table: AuditTable, code: Index, expected: Array, **first: Any) -> pd
 
 def _gap(part: AuditTable, data: AuditData) -> tuple[float, float, float]:
     unknown = (math.nan, math.nan, math.nan)
-    if part.n_units < FEWEST or np.ptp(part.sensitive) == 0 or not part.mean_price > 0:
+    if part.n_units < MIN_ROWS or np.ptp(part.sensitive) == 0 or not part.mean_price > 0:
         return unknown
     basis = basis_of(part)
     if len(basis.at) < 2:

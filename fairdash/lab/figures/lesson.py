@@ -1,4 +1,4 @@
-"""Figures of the lesson: a cloud that becomes a line, memorised noise, adversarial training, and who pays."""
+"""Figures of the lesson: transformations, memorised noise, adversarial training, and the cost of fairness."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ from fairdash.views.figures.theme import REFERENCE, Theme, figure_of, new_figure
 Array = NDArray[Any]
 
 _TALL = 520
-#: Height of a line of text, which is larger than plotly's default.
+#: Height of a line of text. It is larger than plotly's default.
 _SIZE = 14
 _DOTTED = "dotted: later steps"
 _CLOUD = "each dot is a policy, in standard deviations; line: regression line"
 _COSTS = "each point is a weight λ, ± one standard error; grey: noise floor"
-#: Pixels between the lines of a legend; this is also enough for enlarged text.
+#: Distance between the lines of a legend, in pixels. It is also enough for enlarged text.
 _LINE = 25
 
 
-def moving(figures: Sequence[go.Figure]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def animation(figures: Sequence[go.Figure]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return the first figure as plain values and, for an animation, how the other figures differ from it.
 
     Parameters
@@ -50,19 +50,19 @@ def moving(figures: Sequence[go.Figure]) -> tuple[dict[str, Any], list[dict[str,
         with the same numbers of points. The animation moves traces and notes, and changes the heights of
         shapes.
     """
-    drawn = [plain(figure, digits=5) for figure in figures]
+    specs = [plain(figure, digits=5) for figure in figures]
     moves = []
-    for kind, states, properties in (
-        ("trace", [figure["data"] for figure in drawn], ("x", "y")),
-        ("note", [figure["layout"].get("annotations", []) for figure in drawn], ("x", "y")),
-        ("shape", [figure["layout"].get("shapes", []) for figure in drawn], ("y1",)),
+    for kind, state_rows, properties in (
+        ("trace", [figure["data"] for figure in specs], ("x", "y")),
+        ("note", [figure["layout"].get("annotations", []) for figure in specs], ("x", "y")),
+        ("shape", [figure["layout"].get("shapes", []) for figure in specs], ("y1",)),
     ):
-        for part, _ in enumerate(states[0]):
-            by_name = {name: [state[part][name] for state in states] for name in properties}
-            moved = {name: row for name, row in by_name.items() if any(value != row[0] for value in row)}
-            if moved:
-                moves.append({"kind": kind, "part": part, **moved})
-    return drawn[0], moves
+        for part, _ in enumerate(state_rows[0]):
+            by_name = {name: [state[part][name] for state in state_rows] for name in properties}
+            animated = {name: row for name, row in by_name.items() if any(value != row[0] for value in row)}
+            if animated:
+                moves.append({"kind": kind, "part": part, **animated})
+    return specs[0], moves
 
 
 @cache
@@ -76,27 +76,27 @@ def _picture(
     words: tuple[str, str, str, str],
     traces: Sequence[dict[str, Any]],
     *,
-    across: Sequence[float],
+    x_axis: Sequence[float],
     up: Sequence[float],
     theme: Theme,
     ticks: dict[str, Any] | None = None,
     **layout: Any,
 ) -> go.Figure:
-    """Build a figure in one call, because adding traces to an existing plotly figure takes ten times as long.
+    """Build a figure in one call; adding traces to an existing plotly figure takes ten times as long.
 
     Parameters
     ----------
     words
         Title, subtitle and titles of both axes.
-    across, up
+    x_axis, up
         Ranges of the horizontal and the vertical axis.
     ticks
         Ticks of the horizontal axis.
     """
     frame = _frame(*words, theme)
-    # Convert the axes to plain values, because the browser receives them as JSON.
+    # The axes are converted to plain values, because the browser receives them as JSON.
     axes = {
-        "xaxis": frame["xaxis"] | {"range": [float(end) for end in across]} | (ticks or {}),
+        "xaxis": frame["xaxis"] | {"range": [float(end) for end in x_axis]} | (ticks or {}),
         "yaxis": frame["yaxis"] | {"range": [float(end) for end in up]},
     }
     return figure_of(traces, frame | axes | layout)
@@ -112,7 +112,7 @@ def _legend(lines: Sequence[tuple[str, str, str, str]], theme: Theme) -> list[di
 
 
 def noise_figure(readings: pd.DataFrame, *, steps: int, answered: bool, theme: Theme) -> go.Figure:
-    """Draw the adversary's value on its training rows and on new rows against the number of training steps.
+    """Draw the dependence that the adversary reports, on its training rows and on new rows, by training step.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def noise_figure(readings: pd.DataFrame, *, steps: int, answered: bool, theme: T
     steps
         Last step whose values have the full colour; later values are faint.
     answered
-        Whether to also show the values on new and on shuffled rows, which answer the scene's question.
+        True also shows the values on new and on shuffled rows, which answer the question of the page.
     """
     x, names = readings["steps"], [f"{step:,}" for step in readings["steps"]]
     lines = [("own", "training rows", theme.chosen, "circle")]
@@ -133,16 +133,16 @@ def noise_figure(readings: pd.DataFrame, *, steps: int, answered: bool, theme: T
         traces.append(band(x, low, high, colour=theme.quiet, name="shuffled", opacity=0.25))
     is_past = readings["steps"] <= steps
     for column, name, colour, symbol in lines:
-        look: Values = {"colour": colour, "symbol": symbol, "size": 11, "width": 4, "text": names}
+        style: Values = {"colour": colour, "symbol": symbol, "size": 11, "width": 4, "text": names}
         values, hover = readings[column], f"{name}, %{{text}} steps: %{{y:.3f}}"
         traces += [
             line(x, values, name=f"{name}, later", colour=colour, width=1, dash="dot", hover=""),
-            line(x, values.where(is_past), name=name, hover=hover, **look),
+            line(x, values.where(is_past), name=name, hover=hover, **style),
         ]
     return _picture(
         ("What the adversary reports", _DOTTED, "Steps of training (logarithmic)", "Correlation"),
         traces,
-        across=[np.log10(x.min()) - 0.1, np.log10(x.max()) + 0.1],
+        x_axis=[np.log10(x.min()) - 0.1, np.log10(x.max()) + 0.1],
         up=[-0.4, 1.25],
         ticks={"type": "log", "tickvals": x.tolist(), "ticktext": names},
         annotations=_legend([*lines, *shuffled], theme),
@@ -152,21 +152,21 @@ def noise_figure(readings: pd.DataFrame, *, steps: int, answered: bool, theme: T
 
 
 def straight_figure(x: Array, y: Array, *, theme: Theme) -> go.Figure:
-    """Draw standardised rows, moved part of the way from (u, v) to (f(u), g(v)), and the regression line.
+    """Draw standardised rows, moved part of the way from (u, v) to (f(u), g(v)), and their regression line.
 
-    The first rows are those of :data:`fairdash.lab.lesson.PEOPLE`.
+    The first rows belong to the two people in :data:`fairdash.lab.lesson.PEOPLE`.
     """
     slope = float((x * y).mean())
-    look: Values = {"colour": theme.chosen, "size": 7, "opacity": 0.6}
+    style: Values = {"colour": theme.chosen, "size": 7, "opacity": 0.6}
     people: Values = {"colour": theme.standard, "size": 14, "symbol": "diamond"}
     return _picture(
         ("The cloud", _CLOUD, "f(age)", "g(price)"),
         [
-            dots(x.round(3), y.round(3), name="rows", **look),
+            dots(x.round(3), y.round(3), name="rows", **style),
             line([-3, 3], [-3 * slope, 3 * slope], name="slope", colour=REFERENCE, width=4),
             dots(x[: len(PEOPLE)].round(3), y[: len(PEOPLE)].round(3), name="Ada and Ben", **people),
         ],
-        across=[-3.2, 3.2],
+        x_axis=[-3.2, 3.2],
         up=[-3.2, 3.2],
         annotations=[
             note(name, x=float(a), y=float(b), yshift=20, colour=theme.text, size=_SIZE, bgcolor=theme.veil)
@@ -213,8 +213,8 @@ def duel_curve_figure(curve: pd.DataFrame, *, average: float, theme: Theme) -> g
             "Price (€)",
         ),
         traces,
-        across=[float(curve["age"].min() - 1), float(curve["age"].max() + 1)],
-        # g is averaged over fifteenths of the rows. The mean of such a group of standardised values is at
+        x_axis=[float(curve["age"].min() - 1), float(curve["age"].max() + 1)],
+        # g is averaged over fifteen groups of rows. The mean of such a group of standardised values is at
         # most √14, so this axis contains all of g.
         up=[110, 345],
         shapes=[line_across(average, colour=theme.quiet), *_lines_of_people(theme)],
@@ -228,15 +228,15 @@ def _lines_of_people(theme: Theme) -> list[Values]:
 
 
 def _names_of_people(theme: Theme) -> list[Values]:
-    place: Values = {"y": 1, "yref": "paper", "xanchor": "left", "yanchor": "top", "xshift": 6}
+    anchor: Values = {"y": 1, "yref": "paper", "xanchor": "left", "yanchor": "top", "xshift": 6}
     words = {f"{name}, {age}": age for name, age in PEOPLE.items()}
-    return [note(label, x=age, colour=theme.text, size=_SIZE, **place) for label, age in words.items()]
+    return [note(label, x=age, colour=theme.text, size=_SIZE, **anchor) for label, age in words.items()]
 
 
 def duel_path_figure(
     states: pd.DataFrame, *, step: int, frozen: bool, answered: bool, theme: Theme
 ) -> go.Figure:
-    """Draw the adversary's value, a new estimator's value and the error against the steps of the game.
+    """Draw the adversary's value, a new estimator's value and the error by step of adversarial training.
 
     Parameters
     ----------
@@ -245,9 +245,9 @@ def duel_path_figure(
     step
         Last step that is drawn in full colour.
     frozen
-        Whether to mark the step at which the adversary stops learning.
+        True marks the step at which the adversary stops learning.
     answered
-        Whether to show later steps.
+        True shows later steps.
     """
     is_past = states["step"].to_numpy() <= step
     lines = (
@@ -258,18 +258,20 @@ def duel_path_figure(
     steps, traces = states["step"].to_numpy(), []
     for column, name, colour, symbol in lines:
         later, past = (states[column].where(mask).to_numpy() for mask in (is_past | answered, is_past))
-        now: Values = {"symbol": symbol, "size": 12, "hover": f"{name}, step %{{x}}: %{{y:.2f}}"}
+        current_point: Values = {"symbol": symbol, "size": 12, "hover": f"{name}, step %{{x}}: %{{y:.2f}}"}
         traces += [
             line(steps, later, name=f"{name}, later", colour=colour, width=1, dash="dot"),
             line(steps, past, name=name, colour=colour, width=3),
-            dots(steps[is_past][-1:], past[is_past][-1:], name=f"{name}, now", colour=colour, **now),
+            dots(
+                steps[is_past][-1:], past[is_past][-1:], name=f"{name}, now", colour=colour, **current_point
+            ),
         ]
-    # Draw the mark in every frame, because the animation can only move traces that exist in all frames.
+    # The mark is drawn in every frame, because the animation can only move traces that all frames have.
     mark = line_up(FROZEN_AT, colour=theme.quiet, top=0.8 if frozen else 0.0)
     return _picture(
         ("The game", _DOTTED, "Steps", "Value"),
         traces,
-        across=[-10, int(steps.max()) + 10],
+        x_axis=[-10, int(steps.max()) + 10],
         up=[-0.65, 2.05],
         annotations=_legend(lines, theme),
         shapes=[mark, line_across(0, colour=theme.quiet)],
@@ -293,11 +295,11 @@ def payers_front_figure(
     around
         Points of all weights, which the axes must include.
     """
-    across, up = (
+    x_values, y_values = (
         _range_including(around[name] - around[f"{name}_se"], around[name] + around[f"{name}_se"])
         for name in ("hgr", "rmse")
     )
-    left = min(across[0], -0.02)
+    left = min(x_values[0], -0.02)
     bars: Values = {
         f"error_{axis}": errors(points[f"{name}_se"], colour=theme.quiet, thickness=1, width=0)
         for axis, name in (("x", "hgr"), ("y", "rmse"))
@@ -306,22 +308,22 @@ def payers_front_figure(
     for rows, name, colour, symbol, size, options in (
         (points, "weights", theme.quiet, "circle", 8, bars),
         (points[points["lam"] == 0], "standard", theme.standard, "circle", 14, {}),
-        # Draw the selected point in every state, because the animation can only move traces that exist in all
-        # states.
+        # The selected point is drawn in every state, because the animation can only move traces that all
+        # states have.
         (points[points["lam"] == lam], "chosen", theme.chosen, "diamond", 16, {}),
     ):
         heights = rows["rmse"].where((rows["lam"] > 0) | (name != "chosen"))
-        look: Values = {"colour": colour, "width": 1, "symbol": symbol, "size": size}
+        style: Values = {"colour": colour, "width": 1, "symbol": symbol, "size": size}
         words: Values = {"text": [f"{weight:g}" for weight in rows["lam"]]}
         words["hover"] = "λ = %{text}: HGR %{x:.2f}, error %{y:.1f} €"
-        traces.append(line(rows["hgr"], heights, name=name, **look, **words, **options))
-    beside = {"xanchor": "left", "yanchor": "top", "yref": "paper"}
+        traces.append(line(rows["hgr"], heights, name=name, **style, **words, **options))
+    label_anchor = {"xanchor": "left", "yanchor": "top", "yref": "paper"}
     return _picture(
         ("What it costs", _COSTS, "HGR, test rows", "Root mean squared error (€)"),
         traces,
-        across=[left, across[1]],
-        up=up,
-        annotations=[note("no detectable link", x=left, y=1, colour=theme.text, size=_SIZE) | beside],
+        x_axis=[left, x_values[1]],
+        up=y_values,
+        annotations=[note("no detectable link", x=left, y=1, colour=theme.text, size=_SIZE) | label_anchor],
         shapes=[floor_rect(left, edge, theme)],
         theme=theme,
     )
@@ -359,13 +361,13 @@ def payers_age_figure(
         (standard, "standard", theme.standard, "circle"),
         (chosen, "chosen", theme.chosen, "diamond"),
     ):
-        # Draw the selected model in every state, because the animation can only move traces that exist in all
-        # states.
+        # The selected model is drawn in every state, because the animation can only move traces that all
+        # states have.
         averages = standard.assign(**{column: np.nan}) if rows is None else rows
-        look: Values = {"colour": colour, "width": 3, "symbol": symbol, "size": 9}
-        look |= {"text": [str(n) for n in averages["n"]]}
+        style: Values = {"colour": colour, "width": 3, "symbol": symbol, "size": 9}
+        style |= {"text": [str(n) for n in averages["n"]]}
         hover = f"{name}, %{{x}} years: %{{y:.0f}} € (%{{text}} rows)"
-        traces.append(line(averages["age"], averages[column], name=name, hover=hover, **look))
+        traces.append(line(averages["age"], averages[column], name=name, hover=hover, **style))
     words = ("Average price by age", "orange: standard; blue: chosen", "Age (years)", "Price (€)")
     shapes = _lines_of_people(theme)
     if residual:
@@ -374,7 +376,7 @@ def payers_age_figure(
     return _picture(
         words,
         traces,
-        across=[standard["age"].min() - 1, standard["age"].max() + 1],
+        x_axis=[standard["age"].min() - 1, standard["age"].max() + 1],
         up=_range_including(around[column], around[column]),
         shapes=shapes,
         annotations=_names_of_people(theme),

@@ -1,4 +1,4 @@
-"""Figures on the paper: its networks in training, averages by age, and published values beside ours."""
+"""Figures for the paper: its networks in training, averages by age, and published values beside ours."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from fairdash.utils.text import to_decimals
 from fairdash.views.figures.parts import Values, band, corner_note, dots, errors, line, note
 from fairdash.views.figures.theme import OTHERS, REFERENCE, Theme, faded, new_figure
 
-#: Centre, size and formula of each box. The picture is 8 wide and 10 high; it is upright so that it fits a
-#: phone.
+#: Centre, size and formula of each box. The picture is 8 units wide and 10 high, so that it fits a phone.
 _BOXES = {
     "x": (1.85, 0.8, 3.5, 1.5, "<b>X</b>"),
     "s": (6.15, 0.8, 3.5, 1.5, "<b>S</b>"),
@@ -42,9 +41,9 @@ _MEANINGS = {
     "s": "The sensitive attribute. Only the adversary sees this attribute.",
     "h": "This network descends the gradient of error + λ · dependence.",
     "f": "This network learns the function of the prediction that is most correlated with a function of S. "
-    "It ascends the gradient of J.",
+    "This network ascends the gradient of J.",
     "g": "This network learns the function of S that is most correlated with a function of the prediction. "
-    "It ascends the gradient of J.",
+    "This network ascends the gradient of J.",
     "j": "The correlation of f and g, standardised on the batch, is the neural estimate of HGR.",
     "error": "Mean squared error. Charging everyone the average price gives an error of 1.",
     "loss": "The predictor's loss. λ is the weight of dependence.",
@@ -100,18 +99,18 @@ def architecture_figure(values: Mapping[str, float], *, lam: float, features: st
     figure.update_layout(
         xaxis=axis | {"range": [0, 8]}, yaxis=axis | {"range": [10.4, 0.0]}, shapes=shapes, annotations=notes
     )
-    across, up, *_ = zip(*_BOXES.values(), strict=True)
-    look: Values = {"name": "boxes", "colour": theme.quiet, "size": 60, "marker": {"opacity": 0}}
+    x_values, y_values, *_ = zip(*_BOXES.values(), strict=True)
+    style: Values = {"name": "boxes", "colour": theme.quiet, "size": 60, "marker": {"opacity": 0}}
     meanings = [_MEANINGS[name] for name in _BOXES]
-    return figure.add_trace(dots(across, up, customdata=meanings, hover="%{customdata}", **look))
+    return figure.add_trace(dots(x_values, y_values, customdata=meanings, hover="%{customdata}", **style))
 
 
-def _arrow(start: str, end: str, colour: str, width: float, aside: float) -> dict[str, object]:
-    """Return a line between the edges of two boxes, shifted so that arrows do not overlap."""
+def _arrow(start: str, end: str, colour: str, width: float, offset: float) -> dict[str, object]:
+    """Return a line between the edges of two boxes; it is shifted so that arrows do not overlap."""
     ax, ay = _edge(start, end)
     x, y = _edge(end, start)
     return {
-        "x": x - aside, "y": y, "ax": ax - aside, "ay": ay, "xref": "x", "yref": "y", "axref": "x",
+        "x": x - offset, "y": y, "ax": ax - offset, "ay": ay, "xref": "x", "yref": "y", "axref": "x",
         "ayref": "y", "text": "", "showarrow": True, "arrowhead": 2, "arrowsize": 1, "arrowwidth": width,
         "arrowcolor": colour,
     }  # fmt: skip
@@ -125,7 +124,7 @@ def _edge(box: str, towards: str) -> tuple[float, float]:
     return x + dx * scale, y + dy * scale
 
 
-#: Colour, marker and dash of each method; the colour of the standard network comes from the theme.
+#: Colour, marker and dash of each method. The theme defines the colour of the standard network.
 _STYLES = {
     "standard": ("", "circle", "solid"),
     "hgr_nn": ("", "diamond", "solid"),
@@ -140,8 +139,8 @@ def by_age_figure(
 ) -> go.Figure:  # fmt: skip
     """Draw figure 4: average price or residual by age for several methods, with the first method's 95 % band.
 
-    The bands of the other methods have a similar width and would cover each other, so their intervals are
-    shown only in hover texts.
+    The bands of the other methods have a similar width and would cover each other. Their intervals are
+    therefore shown only in hover texts.
 
     Parameters
     ----------
@@ -153,7 +152,7 @@ def by_age_figure(
         Height of a horizontal line, at the average price, or at 0 for residuals.
     """
     figure = new_figure(title=title, subtitle=subtitle, x="Age (years)", y=y, theme=theme, height=500)
-    # The legend is above the plot, because every corner of the plot contains a line in some view.
+    # The legend is above the plot, because in some view every corner of the plot contains a line.
     figure.update_layout(margin={"t": 116})
     figure.add_hline(y=level, line={"color": REFERENCE, "width": 2, "dash": "dot"})
     keys: list[str] = []
@@ -182,7 +181,7 @@ def by_age_figure(
     return figure.add_annotation(corner_note(key, y=1.01, yanchor="bottom", colour=theme.text))
 
 
-#: Marker of each method in figures where the colour does not show the method.
+#: Marker of each method, for figures in which the colour does not show the method.
 MARKERS: Mapping[str, str] = {
     "standard": "circle",
     "hgr_nn": "diamond",
@@ -192,12 +191,11 @@ MARKERS: Mapping[str, str] = {
     "hgr_spline": "star",
     "cca_spline": "hexagon",
 }
-#: Height in pixels of a method's line (“lane”), number of lanes that fit in a chart, and space between two
-#: measures in lanes. The height of the legend follows.
+#: `_LANE`: height of the line of a method (“lane”), in pixels. `_LANES`: number of lanes that fit in a chart.
+#: `_GAP`: space between two measures, in lanes.
 _LANE, _LANES, _GAP = 17, 26, 0.8
 _LEGEND = 120
-#: Lower end of a logarithmic axis. The smallest published value above 0 is 0.001, because values have three
-#: digits.
+#: Lower end of a logarithmic axis. Published values have three digits, so the smallest one above 0 is 0.001.
 _SMALLEST = 0.001
 
 
@@ -223,7 +221,7 @@ def dots_figure(
     titles, names
         Display names of measures and methods, in the order of drawing.
     log
-        Whether the axis is logarithmic. A logarithmic axis begins at 0.001, and smaller values are drawn at
+        True makes the axis logarithmic. A logarithmic axis begins at 0.001, and smaller values are drawn at
         its left end.
     """
     low = _SMALLEST if log else 0.0
@@ -241,17 +239,17 @@ def dots_figure(
         ]
     )
     right = float(table[["paper", "ours", "floor_q95"]].max().max())
-    across: dict[str, Any] = {"range": [0, max(1.0, right) * 1.04]}
+    x_axis: dict[str, Any] = {"range": [0, max(1.0, right) * 1.04]}
     if log:
         powers = (0.001, 0.01, 0.1, 1.0)
         labels = ["≤ 0.001", *(f"{power:g}" for power in powers[1:])]
-        across = {"type": "log", "range": [-3.08, 0.1], "tickvals": powers, "ticktext": labels}
+        x_axis = {"type": "log", "range": [-3.08, 0.1], "tickvals": powers, "ticktext": labels}
     figure.update_layout(
         barmode="overlay",
         showlegend=True,
         legend={"orientation": "h", "yref": "container", "yanchor": "bottom", "y": 0, "x": 0},
         margin={"b": _LEGEND},
-        xaxis=across,
+        xaxis=x_axis,
         yaxis={
             "autorange": "reversed",
             "tickvals": list(ticks.values()),
@@ -266,39 +264,39 @@ def dots_figure(
 def _lanes(
     values: pd.DataFrame, measures: Sequence[str], methods: Sequence[str]
 ) -> tuple[pd.DataFrame, dict[str, float]]:
-    """Return the rows to draw with their lanes, counted from the top, and the middle lane of each measure."""
-    parts, ticks, place = [], {}, 0.0
+    """Return the rows to draw with their lanes (lines, from the top), and each measure's middle lane."""
+    parts, ticks, y_position = [], {}, 0.0
     for measure in measures:
         rows = values[values["measure"] == measure].set_index("method")
         rows = rows.loc[[method for method in methods if method in rows.index]].reset_index()
-        rows["place"] = place + rows.index.to_numpy(dtype=float)
+        rows["place"] = y_position + rows.index.to_numpy(dtype=float)
         ticks[measure] = float(rows["place"].mean())
-        place += len(rows) + _GAP
+        y_position += len(rows) + _GAP
         parts.append(rows)
     return pd.concat(parts, ignore_index=True), ticks
 
 
 def _floors(table: pd.DataFrame, low: float, theme: Theme) -> go.Bar:
     rows = table.dropna(subset=["floor_q95"])
-    look: Values = {"orientation": "h", "width": 1.0, "marker": {"color": theme.floor, "line": {"width": 0}}}
-    look |= {"name": "noise floor", "hoverinfo": "skip"}
-    return go.Bar(x=rows["floor_q95"] - low, y=rows["place"], base=low, **look)
+    style: Values = {"orientation": "h", "width": 1.0, "marker": {"color": theme.floor, "line": {"width": 0}}}
+    style |= {"name": "noise floor", "hoverinfo": "skip"}
+    return go.Bar(x=rows["floor_q95"] - low, y=rows["place"], base=low, **style)
 
 
 def _connecting_lines(table: pd.DataFrame, theme: Theme) -> dict[str, Any]:
-    """Draw lines from the published values to ours; if the paper has no value, there is no line."""
+    """Draw lines from the published values to ours; without a published value, there is no line."""
     rows = table.dropna(subset=["paper"])
     x = [value for row in rows.itertuples() for value in (row.paper, row.ours, None)]
     y = [value for row in rows.itertuples() for value in (row.place, row.place, None)]
-    look: Values = {"name": "difference", "colour": theme.quiet, "width": 1, "showlegend": False}
-    return line(x, y, hover="", **look)
+    style: Values = {"name": "difference", "colour": theme.quiet, "width": 1, "showlegend": False}
+    return line(x, y, hover="", **style)
 
 
 def _dots(rows: pd.DataFrame, *, method: str, name: str, low: float, theme: Theme) -> list[dict[str, Any]]:
     colour = theme.standard if method == "standard" else theme.chosen
-    look: Values = {"colour": colour, "size": 10}
-    two, published = 2 * rows["error"], rows.dropna(subset=["paper"])
-    bars = errors(two, below=two.clip(upper=rows["ours"] - low), colour=colour, thickness=1, width=0)
+    style: Values = {"colour": colour, "size": 10}
+    error, published = 2 * rows["error"], rows.dropna(subset=["paper"])
+    bars = errors(error, below=error.clip(upper=rows["ours"] - low), colour=colour, thickness=1, width=0)
     ours = dots(
         rows["ours"],
         rows["place"],
@@ -308,7 +306,7 @@ def _dots(rows: pd.DataFrame, *, method: str, name: str, low: float, theme: Them
         customdata=rows[["error", "floor_q95"]].fillna(0.0),
         hover=f"<b>{name}</b>, ours: %{{x:.3f}} ± %{{customdata[0]:.3f}}"
         "<br>noise floor: 95 % below %{customdata[1]:.3f}",
-        **look,
+        **style,
     )
     theirs = dots(
         published["paper"],
@@ -318,6 +316,6 @@ def _dots(rows: pd.DataFrame, *, method: str, name: str, low: float, theme: Them
         marker={"line": {"width": 2}},
         hover=f"<b>{name}</b>, the paper: %{{x:.3f}}",
         showlegend=False,
-        **look,
+        **style,
     )
     return [ours, theirs]

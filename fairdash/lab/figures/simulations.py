@@ -1,4 +1,4 @@
-"""Figures of simulations: simulated rows, learned functions, and estimates against the noise level."""
+"""Figures of simulations: rows, learned functions, and estimates against the level of the noise."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from fairdash.views.figures.theme import REFERENCE, Theme, new_figure
 
 Array = NDArray[np.float64]
 
-#: Marker and dash of the estimators that often share a chart; the colour stands for the estimated quantity.
+#: Marker and dash of estimators that often share a chart. The colour stands for the estimated quantity.
 _STYLES = {
     "hgr_spline": ("circle", "solid"),
     "hgr_kde": ("square", "dash"),
@@ -60,10 +60,10 @@ class Mark:
     symbol: str
     dash: str
 
-    def line(self, x: ArrayLike, y: ArrayLike, *, width: float = 2, **more: Any) -> dict[str, Any]:
-        """Return a line with markers; `more` has the options of :func:`fairdash.views.figures.parts.line`."""
+    def line(self, x: ArrayLike, y: ArrayLike, *, width: float = 2, **style: Any) -> dict[str, Any]:
+        """Return a line with markers; `style` has options of :func:`fairdash.views.figures.parts.line`."""
         look: Values = {"colour": self.colour, "dash": self.dash, "symbol": self.symbol, "width": width}
-        return line(x, y, **look | more)
+        return line(x, y, **look | style)
 
     def before(self, text: str) -> str:
         """Return text preceded by the estimator's marker in its colour."""
@@ -77,13 +77,13 @@ def quantity_colour(quantity: str | None, theme: Theme) -> str:
 
 def mark_of(id: str, theme: Theme) -> Mark:
     """Return an estimator's style: its colour shows the estimated quantity; marker and dash identify it."""
-    place = list(REGISTRY).index(id)
-    default = (_SYMBOLS[place % len(_SYMBOLS)], _DASHES[place % len(_DASHES)])
+    index = list(REGISTRY).index(id)
+    default = (_SYMBOLS[index % len(_SYMBOLS)], _DASHES[index % len(_DASHES)])
     return Mark(quantity_colour(target_of(id), theme), *_STYLES.get(id, default))
 
 
 def short_name(id: str) -> str:
-    """Return the name next to a bar: the symbol, or the author if several estimators have the same symbol."""
+    """Return the name next to a bar: the symbol or, if several estimators share a symbol, the author."""
     measure: Measure = REGISTRY[id]
     if len(measure.symbol) < 4 and "(" in measure.title:
         return measure.title.rpartition("(")[2].rstrip(")")
@@ -100,9 +100,9 @@ def coloured(text: str, colour: str, glyph: str = "●") -> str:
     return f'<span style="color:{colour}">{glyph}</span> {text}'
 
 
-def exact_line(x: ArrayLike, y: ArrayLike, *, name: str = "exact", **more: Any) -> dict[str, Any]:
+def exact_line(x: ArrayLike, y: ArrayLike, *, name: str = "exact", **options: Any) -> dict[str, Any]:
     """Return the line of the exact value, to be drawn below the estimates."""
-    return line(x, y, name=name, colour=REFERENCE, width=5, opacity=0.6, **more)
+    return line(x, y, name=name, colour=REFERENCE, width=5, opacity=0.6, **options)
 
 
 def scatter_figure(
@@ -128,12 +128,12 @@ def scatter_figure(
     """
     figure = new_figure(title=title, subtitle=subtitle, x="U", y="V", theme=theme, height=height)
     sample = sampled_rows(len(u))
-    look: Values = {"type": "scattergl", "colour": theme.chosen, "size": 5, "marker": {"opacity": 0.5}}
-    rows = dots(u[sample], v[sample], name="rows", hover="U %{x:.2f}, V %{y:.2f}", **look)
+    style: Values = {"type": "scattergl", "colour": theme.chosen, "size": 5, "marker": {"opacity": 0.5}}
+    rows = dots(u[sample], v[sample], name="rows", hover="U %{x:.2f}, V %{y:.2f}", **style)
     figure.add_traces([rows, line(*curve, name="F(U)", colour=REFERENCE, hover="")])
-    beside = {"xanchor": "right", "yanchor": "bottom", "yshift": 4, "bgcolor": theme.veil}
+    label_anchor = {"xanchor": "right", "yanchor": "bottom", "yshift": 4, "bgcolor": theme.veil}
     name = coloured(curve_name, REFERENCE)
-    return figure.add_annotation(note(name, x=curve[0][-1], y=curve[1][-1], colour=theme.text) | beside)
+    return figure.add_annotation(note(name, x=curve[0][-1], y=curve[1][-1], colour=theme.text) | label_anchor)
 
 
 def curves_figure(
@@ -141,7 +141,7 @@ def curves_figure(
     exact: tuple[Array, Array],
     *,
     function: str,
-    reach: tuple[float, float],
+    x_limits: tuple[float, float],
     log: bool = False,
     subtitle: str,
     theme: Theme,
@@ -157,7 +157,7 @@ def curves_figure(
         Points of the exact transformation.
     function
         Function to draw, "f" or "g".
-    reach
+    x_limits
         Lowest and highest value of U or V among the rows; the learned functions end at these values.
     log
         Whether the axis of U or V is logarithmic; all values must then be above 0.
@@ -177,32 +177,32 @@ def curves_figure(
         figure.add_trace(line(points["x"], heights, name=name, hover=f"{name}: %{{y:.2f}}", **look))
         names.append(coloured(name, mark.colour))
     figure.add_annotation(corner_note(" &nbsp; ".join(names), colour=theme.text))
-    inside = y[(x >= reach[0]) & (x <= reach[1])]
-    low, high = float(np.min(inside, initial=0)), float(np.max(inside, initial=0))
+    y_in_view = y[(x >= x_limits[0]) & (x <= x_limits[1])]
+    low, high = float(np.min(y_in_view, initial=0)), float(np.max(y_in_view, initial=0))
     height = max(high - low, 2.0)
-    # The exact curve determines the range of the axis, because a spline may have extreme values at the last
+    # The range of the axis is that of the exact curve, because a spline may have extreme values at the last
     # rows. The names are above the plot.
-    across: dict[str, Any] = {"range": reach}
+    x_axis: dict[str, Any] = {"range": x_limits}
     if log:
-        across = {"range": [math.log10(end) for end in reach], "type": "log", "dtick": 1}
-    return figure.update_layout(xaxis=across, yaxis={"range": [low - 0.15 * height, high + 0.3 * height]})
+        x_axis = {"range": [math.log10(end) for end in x_limits], "type": "log", "dtick": 1}
+    return figure.update_layout(xaxis=x_axis, yaxis={"range": [low - 0.15 * height, high + 0.3 * height]})
 
 
 def _standardised_like(x: Array, curve: Array, exact_x: Array, exact_y: Array) -> Array:
-    """Return the curve scaled to the mean, the spread and the sign of the exact curve on the same points."""
+    """Return the curve, rescaled to the mean, spread and sign of the exact curve at the same points."""
     target = np.interp(x, exact_x, exact_y)
     centred, spread = curve - curve.mean(), float(curve.std())
     if spread == 0:
         return np.zeros(len(curve))
     sign = -1.0 if float(centred @ (target - target.mean())) < 0 else 1.0
-    # If the exact curve is flat, its spread is 0, and 1 is used instead.
+    # If the exact curve is flat, its spread is 0. It is then replaced by 1.
     size = float(target.std()) or 1.0
     return np.asarray(sign * centred / spread * size + target.mean())
 
 
 #: Height in pixels of a figure with the noise level on the x-axis.
 _TALL = 440
-#: Symbol or name of each estimated quantity, by its column.
+#: Symbol or name of each estimated quantity, by the name of its column.
 QUANTITIES = {"hgr": "HGR", "chi2": "χ²", "mi": "mutual information"}
 
 
@@ -217,7 +217,7 @@ def noise_axis_figure(
     subtitle: str,
     theme: Theme,
 ) -> go.Figure:
-    """Draw each estimator's mean against noise, its range over data sets as a band, and the exact values.
+    """Draw each estimator's mean and range (a band) over data sets against the noise, and exact values.
 
     Parameters
     ----------
@@ -228,8 +228,8 @@ def noise_axis_figure(
     ids
         Ids of the estimators to draw.
     evaluation
-        Form of the estimators, "ours" or "published"; an estimator that was published in the form "ours" is
-        always drawn in this form.
+        Form of the estimators, "ours" or "published". An estimator whose two forms are the same is drawn in
+        the form "ours".
     noise
         Noise level to mark.
     """
@@ -237,7 +237,7 @@ def noise_axis_figure(
     figure = new_figure(**words, theme=theme, height=_TALL)
     hover_text = "exact HGR at σ = %{x:.2f}: %{y:.3f}"
     figure.add_trace(exact_line(exact["noise"], exact["hgr"], name="exact HGR", hover=hover_text))
-    ends = [(float(exact["hgr"].iloc[-1]), coloured("<b>exact</b>", REFERENCE))]
+    line_ends = [(float(exact["hgr"].iloc[-1]), coloured("<b>exact</b>", REFERENCE))]
     for id in ids:
         series, mark, name = (
             _in_form(lines[lines["id"] == id], evaluation),
@@ -256,9 +256,9 @@ def noise_axis_figure(
         )
         area = (series["noise"], series["min"], series["max"])
         figure.add_traces([band(*area, colour=mark.colour, name=f"{name}, range"), means])
-        ends.append((float(series["mean"].iloc[-1]), mark.before(end_name(id))))
+        line_ends.append((float(series["mean"].iloc[-1]), mark.before(end_name(id))))
     right = float(exact["noise"].max())
-    _label_ends(figure, ends, theme=theme)
+    _label_ends(figure, line_ends, theme=theme)
     marks = [line_up(noise, colour=theme.quiet)] if noise is not None and noise <= right else []
     return figure.update_layout(
         xaxis={"range": [0, right * 1.02]}, yaxis={"range": [-0.12, 1.04]}, shapes=marks
@@ -266,19 +266,19 @@ def noise_axis_figure(
 
 
 def _in_form(lines: pd.DataFrame, evaluation: str) -> pd.DataFrame:
-    """Return the line of one estimator in the selected form, or in form "ours" if there is no other form."""
+    """Return the line of one estimator in the selected form, or in form "ours" if it has only this form."""
     chosen = lines[lines["evaluation"] == evaluation]
     return chosen if len(chosen) else lines[lines["evaluation"] == "ours"]
 
 
-def _label_ends(figure: go.Figure, ends: list[tuple[float, str]], *, theme: Theme) -> None:
+def _label_ends(figure: go.Figure, line_ends: list[tuple[float, str]], *, theme: Theme) -> None:
     """Add names at the right ends of the lines, moved apart if they overlap, and a margin for the names."""
-    place, notes = 2.0, []
-    for y, label in sorted(ends, reverse=True):
-        place = min(y, place - 24 / _TALL)
-        beside = {"xref": "paper", "xanchor": "left", "xshift": 6}
-        notes.append(note(label, x=1.0, y=place, colour=theme.text) | beside)
-    widest = max(len(label.rpartition("</span>")[2]) for _, label in ends)
+    y_position, notes = 2.0, []
+    for y, label in sorted(line_ends, reverse=True):
+        y_position = min(y, y_position - 24 / _TALL)
+        label_anchor = {"xref": "paper", "xanchor": "left", "xshift": 6}
+        notes.append(note(label, x=1.0, y=y_position, colour=theme.text) | label_anchor)
+    widest = max(len(label.rpartition("</span>")[2]) for _, label in line_ends)
     figure.update_layout(annotations=notes, margin={"r": 30 + 7 * widest})
 
 
@@ -296,24 +296,24 @@ def fig2_figure(
     """Draw estimates against the noise level in one panel per pattern, in two columns.
 
     The parameters are those of :func:`noise_axis_figure`, and ``quantity`` is the column of ``exact`` that
-    the estimators estimate, "hgr", "chi2" or "mi". The quantities "chi2" and "mi" have no upper bound, so
-    each panel has its own y-axis, which ends above its values.
+    the estimators estimate, "hgr", "chi2" or "mi". The quantities "chi2" and "mi" have no upper bound. Each
+    panel therefore has its own y-axis, which ends above its values.
     """
     words: Values = {"title": "The paper's four kinds of pattern", "subtitle": subtitle, "x": "", "y": ""}
     figure = new_figure(**words, theme=theme, height=640)
     base, y_base = (figure.layout[axis].to_plotly_json() for axis in ("xaxis", "yaxis"))
-    up = {"range": [-0.12, 1.04], "dtick": 0.5} if quantity == "hgr" else {"rangemode": "tozero"}
+    y_axis = {"range": [-0.12, 1.04], "dtick": 0.5} if quantity == "hgr" else {"rangemode": "tozero"}
     at_noise = "at σ = %{x:.2f}: %{y:.3f}"
     for k, pattern in enumerate(exact["pattern"].unique()):
         number = str(k + 1) if k else ""
         row, column = divmod(k, 2)
         x_domain, y_domain = ([0.0, 0.46], [0.54, 1.0])[column], ([0.54, 0.88], [0.05, 0.39])[row]
         title = {"text": "Noise σ" if row else "", "standoff": 2}
-        across = {"domain": x_domain, "anchor": f"y{number}", "title": title, "range": [0, 9.4], "dtick": 3}
-        figure.layout[f"xaxis{number}"] = base | across
+        x_axis = {"domain": x_domain, "anchor": f"y{number}", "title": title, "range": [0, 9.4], "dtick": 3}
+        figure.layout[f"xaxis{number}"] = base | x_axis
         y_title = {"text": "", "standoff": 2}
         figure.layout[f"yaxis{number}"] = (
-            y_base | {"domain": y_domain, "anchor": f"x{number}", "title": y_title} | up
+            y_base | {"domain": y_domain, "anchor": f"x{number}", "title": y_title} | y_axis
         )
         heading = f"<b>{titles.get(pattern, pattern)}</b>"
         above = {"x": x_domain[0], "y": y_domain[1], "yanchor": "bottom"}
@@ -344,7 +344,7 @@ def power_figure(power: pd.DataFrame, *, ids: Sequence[str], subtitle: str, them
     words: Values = {"title": "How often the link is detected", "subtitle": subtitle}
     words |= {"x": "Noise σ (units of V, logarithmic)", "y": "Data sets in which the link is detected (%)"}
     figure = new_figure(**words, theme=theme, height=_TALL)
-    ends = []
+    line_ends = []
     for id in ids:
         series = power[power["id"] == id].sort_values("noise")
         if series.empty:
@@ -361,12 +361,12 @@ def power_figure(power: pd.DataFrame, *, ids: Sequence[str], subtitle: str, them
             "<br>95 %: %{customdata[0]:.0f} to %{customdata[1]:.0f} % of %{customdata[2]:.0f} data sets",
         )
         figure.add_traces([band(*area, colour=mark.colour, name=f"{name}, 95 % interval"), rates])
-        # A label is at the point where its line falls below one half, because lines are furthest apart at
-        # this height.
+        # A label is placed where its line falls below one half, because lines are furthest apart at this
+        # height.
         above = series[series["rate"] >= 0.5]
-        half = series.iloc[0] if above.empty else above.iloc[-1]
-        ends.append((float(half["noise"]), float(100 * half["rate"]), mark.before(name)))
-    _label_half_way(figure, ends, theme)
+        half_way_row = series.iloc[0] if above.empty else above.iloc[-1]
+        line_ends.append((float(half_way_row["noise"]), float(100 * half_way_row["rate"]), mark.before(name)))
+    _label_half_way(figure, line_ends, theme)
     figure.add_hrect(y0=0, y1=5, fillcolor=theme.floor, line_width=0, layer="below")
     above_line = {"xref": "paper", "xanchor": "left", "yanchor": "bottom"}
     figure.add_annotation(note("5 %: false alarms", x=0, y=5, colour=theme.quiet) | above_line)
@@ -375,12 +375,12 @@ def power_figure(power: pd.DataFrame, *, ids: Sequence[str], subtitle: str, them
     return figure.update_yaxes(range=[-3, 104])
 
 
-def _label_half_way(figure: go.Figure, ends: list[tuple[float, float, str]], theme: Theme) -> None:
+def _label_half_way(figure: go.Figure, line_ends: list[tuple[float, float, str]], theme: Theme) -> None:
     used_places: list[tuple[float, float]] = []
-    for x, y, label in sorted(ends, key=lambda end: (end[0], -end[1])):
+    for x, y, label in sorted(line_ends, key=lambda end: (end[0], -end[1])):
         level = y
-        while any(abs(x - other) < 1e-9 and abs(level - used) < 6 for other, used in used_places):
+        while any(abs(x - other) < 1e-9 and abs(level - used_level) < 6 for other, used_level in used_places):
             level -= 6
         used_places.append((x, level))
-        beside = {"xanchor": "left", "xshift": 8, "yanchor": "bottom"}
-        figure.add_annotation(note(label, x=math.log10(x), y=level, colour=theme.text) | beside)
+        label_anchor = {"xanchor": "left", "xshift": 8, "yanchor": "bottom"}
+        figure.add_annotation(note(label, x=math.log10(x), y=level, colour=theme.text) | label_anchor)

@@ -1,4 +1,4 @@
-"""Tables and figures of the paper: its printed values, and our results, which are stored with fairdash.
+"""Tables and figures of the paper: printed values, and our results, which are stored with fairdash.
 
 In a checkout, ``python -m fairdash reproduce table1 --dataset crime`` writes ``results/table1_crime``: tables
 as CSV, and ``about.json`` with seed, versions, machine, command and seconds. The folder ``benchmarks/paper``
@@ -21,10 +21,10 @@ from fairdash.dependence import REGISTRY
 from fairdash.errors import DataError
 from fairdash.training.methods import METHODS as ALL_METHODS
 
-#: Folder of the results that are installed with fairdash.
+#: Folder of the results that are installed together with fairdash.
 COMMITTED = Path(__file__).parent / "results"
 
-#: File with all sentences that compare a result with the paper.
+#: File with all statements that compare a result with the paper.
 JUDGED = "judged.json"
 
 #: Measures of dependence in Table 1, in the order of the paper's columns.
@@ -32,20 +32,20 @@ FAIRNESS = ("hgr_nn", "hgr_kde", "hgr_rdc", "chi2_kde", "chi2_nn", "fairquant")
 #: Methods of Table 1; ``chi2_kde`` is the paper's Mary2019.
 METHODS = ("standard", "hgr_nn", "chi2_nn", "chi2_kde", "mine")
 OBJECTIVES = ("demographic_parity", "equalized_residuals")
-#: Ids of the paper's data sets that are not available, by the id of the data set that is used instead.
+#: Data sets of the paper that are not available. The keys are the ids of the data sets used instead.
 STANDS_FOR = {"census_county": "census"}
 
-#: Household scenario: value of HGR for which the weights λ were selected, by objective.
+#: HGR for which the weights λ were selected in the household scenario, by objective.
 HOUSEHOLD_TARGETS = {"demographic_parity": 0.05, "equalized_residuals": 0.30}
-#: Household scenario: increase of the MSE over the standard network's, which is "about 10 %" for all three
-#: fair methods.
+#: Increase of the MSE over that of the standard network, in the household scenario. It is "about 10 %" for
+#: all three fair methods.
 HOUSEHOLD_INCREASES = {
     "demographic_parity": {"hgr_nn": 0.10, "chi2_nn": 0.10, "chi2_kde": 0.10},
     "equalized_residuals": {"hgr_nn": 0.67, "chi2_nn": 0.80, "chi2_kde": 0.98},
 }
-#: Household scenario: average price in €, under demographic parity, according to the paper.
+#: Average price in € in the household scenario, under demographic parity, according to the paper.
 HOUSEHOLD_PRICE = 226.0
-#: Household scenario: HGR of the standard network's residuals.
+#: HGR of the standard network's residuals in the household scenario.
 HOUSEHOLD_STANDARD_HGR = 0.61
 
 
@@ -58,15 +58,15 @@ def table1() -> pd.DataFrame:
 
 
 def row_of(dataset: str, method: str, objective: str) -> pd.Series:
-    """Return a row of Table 1; for a substitute data set, return the row of the data set that it replaces.
+    """Return a row of Table 1; a substitute data set has the row of the data set that it replaces.
 
-    For a method that the paper does not contain, return the row of the paper's Fair HGR NN.
+    A method that is not in the paper has the row of the paper's Fair HGR NN.
     """
     table = table1()
-    named = method if method in METHODS else "hgr_nn"
+    method_id = method if method in METHODS else "hgr_nn"
     rows = table[
         (table["dataset"] == STANDS_FOR.get(dataset, dataset))
-        & (table["method"] == named)
+        & (table["method"] == method_id)
         & (table["objective"] == objective)
     ]
     return rows.iloc[0]
@@ -122,24 +122,24 @@ def read_result(study: str, folder: Path = COMMITTED) -> StudyResult:
     DataError
         Raised if there is no result with this name.
     """
-    place = folder / study
+    result_folder = folder / study
     try:
-        content = json.loads((place / "about.json").read_text(encoding="utf-8"))
+        content = json.loads((result_folder / "about.json").read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise DataError.of(
             f"There is no result of the study {study}",
             f"Create it with python -m fairdash reproduce {study.replace('_', ' --dataset ', 1)}",
         ) from None
-    tables = {path.stem: pd.read_csv(path) for path in sorted(place.glob("*.csv"))}
+    tables = {path.stem: pd.read_csv(path) for path in sorted(result_folder.glob("*.csv"))}
     return StudyResult(tables=tables, **content | {"notes": tuple(content["notes"])})
 
 
-def committed(prefix: str = "", folder: Path = COMMITTED) -> tuple[str, ...]:
+def committed_studies(prefix: str = "", folder: Path = COMMITTED) -> tuple[str, ...]:
     """Return the names of stored studies that begin with `prefix`."""
     return tuple(sorted(path.parent.name for path in folder.glob(f"{prefix}*/about.json")))
 
 
-def judged(study: str) -> dict[str, Any]:
+def judgements_of(study: str) -> dict[str, Any]:
     """Return the sentences that compare a study's stored result with the paper, by place on the page."""
     texts: dict[str, dict[str, Any]] = json.loads((COMMITTED / JUDGED).read_text(encoding="utf-8"))
     return texts[study]
@@ -147,7 +147,7 @@ def judged(study: str) -> dict[str, Any]:
 
 def table1_names() -> list[str]:
     """Return the data sets with a computed Table 1: first the paper's data sets, in the paper's order."""
-    names = [study.removeprefix("table1_") for study in committed("table1_")]
+    names = [study.removeprefix("table1_") for study in committed_studies("table1_")]
     order = ["crime", "motor", "motor_all", "census", "census_county"]
     return sorted(names, key=order.index)
 
@@ -164,7 +164,7 @@ def title_of(name: str) -> str:
 
 
 def method_title(method: str) -> str:
-    """Return the title of a method; the title says that a method is ours if the paper does not contain it."""
+    """Return the title of a method, which says that the method is ours if it is not in the paper."""
     suffix = "" if method in METHODS else " (ours)"
     return ALL_METHODS[method].title + {"chi2_kde": " (Mary2019)"}.get(method, suffix)
 

@@ -25,12 +25,11 @@ from fairdash.tables.model_files.model_file import (
     as_levels,
     cause,
     coded,
-    refused,
+    unusable_file,
 )
 from fairdash.utils.text import counted, few
 
-#: Objectives in three groups: the prediction is a mean with a log link, a mean without a link, or a
-#: probability.
+#: Objectives with which the prediction is a mean with a log link, a mean without a link, or a probability.
 _BY_EXP = "poisson gamma tweedie count:poisson reg:gamma reg:tweedie Poisson Tweedie LogLinQuantile".split()
 _AS_IT_IS = (
     "regression regression_l1 huber fair quantile mape reg:squarederror reg:linear reg:absoluteerror "
@@ -42,21 +41,21 @@ _CHANCES = (
     "CrossEntropy MultiClass MultiClassOneVsAll"
 ).split()
 _NO_OFFSET = (
-    "Whether the training used an offset or an exposure (init_score, base_margin, baseline). Prices are for "
-    "an offset of 0."
+    "Use of an offset or an exposure in training (init_score, base_margin, baseline). Prices are for an "
+    "offset of 0."
 )
-_NO_TARGET = "Whether the outcome was transformed before the training, for instance to its logarithm."
+_NO_TARGET = "A transformation of the outcome before training, such as the logarithm."
 
 
 class _Boosted(NamedModel):
-    #: Map from positions of numeric inputs to words for the number that replaces a missing cell.
+    #: Text for the number that replaces a missing cell, by the position of the numeric input.
     _missing_as: Mapping[int, str] = MappingProxyType({})
 
     def _name_outputs(self, count: int) -> None:
         self.outputs = ("price",) if count < 2 else tuple(f"class[{k}]" for k in range(count))
 
     def _scaled(self, objective: str, link: Link, *, is_told: bool = True) -> None:
-        """Describe the scale of the predictions of an objective; raise an error if they are not prices."""
+        """Describe the scale of the predictions of an objective. Raise an error if they are not prices."""
         self.objective = objective or "none"
         self.open = (_NO_OFFSET, *([] if objective in _BY_EXP else [_NO_TARGET]))
         if objective in _BY_EXP:
@@ -69,18 +68,20 @@ class _Boosted(NamedModel):
         elif objective in ("", *_AS_IT_IS) or "Custom" in objective or "UserDefined" in objective:
             self.response = "raw scores of an objective that the file does not state"
             if link == "auto":
-                raise refused("it does not state its objective, so its output may be a logarithm", NAME_LINK)
+                raise unusable_file(
+                    "it does not state its objective, so its output may be a logarithm", NAME_LINK
+                )
         else:
             self.response = "no price"
             hint = "Audit a model of a mean, such as Poisson, gamma or Tweedie, or a column of prices."
-            raise refused(f"its objective “{objective}” gives no price", hint)
+            raise unusable_file(f"its objective “{objective}” gives no price", hint)
 
     def unknown_levels(self, rows: pd.DataFrame) -> tuple[str, ...]:
         """Return sentences on missing or unknown levels, and on missing cells that are priced as a number."""
         sentences = list(super().unknown_levels(rows))
         for k, number in self._missing_as.items():
-            each, column = self.inputs[k], self.columns[k]
-            if not each.has_levels and (count := int(np.isnan(each.values(rows[column])).sum())):
+            field, column = self.inputs[k], self.columns[k]
+            if not field.has_levels and (count := int(np.isnan(field.values(rows[column])).sum())):
                 sentences.append(f"“{column}” is missing in {counted(count, 'row')}, priced as {number}.")
         return tuple(sentences)
 
@@ -98,59 +99,67 @@ class LightGBMModel(_Boosted):
             self._booster = lightgbm.Booster(model_str=text)
             dump = self._booster.dump_model(num_iteration=1)
         except lightgbm.basic.LightGBMError as error:
-            raise refused(f"it is an incomplete LightGBM model ({cause(error)})", "Save it again.") from error
+            raise unusable_file(
+                f"it is an incomplete LightGBM model ({cause(error)})", "Save it again."
+            ) from error
         lists, names = dump["pandas_categorical"] or (), dump["feature_names"]
         codes = [dump["feature_infos"].get(name, {}).get("values", []) for name in names]
-        self._lists = [tuple(as_levels(pd.Series(each)).tolist()) for each in lists]
+        self._lists = [tuple(as_levels(pd.Series(levels)).tolist()) for levels in lists]
         features, kinds = (
             np.array(" ".join(re.findall(rf"^{key}=(.*)$", text, re.MULTILINE)).split(), dtype=int)
             for key in ("split_feature", "decision_type")
         )
-        # Bits 2 and 3 of a split's type state how it treats a missing cell; 0 means that the cell counts as
-        # 0.
+        # Bits 2 and 3 of a split's type state how the split treats a missing cell. If they are 0, the cell is
+        # treated as 0.
         as_zero = {*features.tolist()} - {*features[kinds & 12 > 0].tolist()}
         self._missing_as = dict.fromkeys(as_zero, "0, because no training row lacked it (LightGBM)")
-        # LightGBM treats an ordered category of pandas as a number. Only a comparison with the table shows
-        # which column is an ordered category.
+        # LightGBM treats an ordered category of pandas as a number, so the file does not show which column is
+        # an ordered category. The table shows it.
         self._coded = {k for k, each in enumerate(codes) if each}
-        places = dict(zip(sorted(self._coded), self._lists, strict=False))
-        self._is_open = 0 < len(lists) != len(places) or len(self._coded) != len(places) > 0
+        levels_by_column = dict(zip(sorted(self._coded), self._lists, strict=False))
+        self._is_open = (
+            0 < len(lists) != len(levels_by_column) or len(self._coded) != len(levels_by_column) > 0
+        )
         inputs = []
         for k, name in enumerate(names):
-            used = sorted(set(codes[k]) - {-1})
-            if self._is_open or not used:
+            used_codes = sorted(set(codes[k]) - {-1})
+            if self._is_open or not used_codes:
                 inputs.append(Input(name))
-            elif k in places:
-                inputs.append(coded(name, places[k]))
+            elif k in levels_by_column:
+                inputs.append(coded(name, levels_by_column[k]))
             else:
-                inputs.append(Input(name, tuple(map(str, used)), tuple(map(float, used))))
+                inputs.append(Input(name, tuple(map(str, used_codes)), tuple(map(float, used_codes))))
         self.inputs = tuple(inputs)
         count = self._booster.num_model_per_iteration()
         self._name_outputs(count)
         self.size = counted(self._booster.num_trees(), "tree")
         self._scaled(dump.get("objective", "").split(" ")[0], link)
         if self._is_open:
-            listed = "; ".join(few(each) for each in self._lists)
+            level_lists = "; ".join(few(levels) for levels in self._lists)
             self.open += (
-                f"Which columns have the following levels: {listed}. fairdash finds them in the table.",
+                f"The columns with the following levels: {level_lists}. fairdash finds them in the table.",
             )
 
     def settle(self, rows: pd.DataFrame) -> None:
-        """Find the column of each list of levels in the file: the list must contain the column's cells."""
+        """Find the column of each list of levels in the file. The list must contain the column's cells."""
         if not self._is_open:
             return
-        cells = [set(as_levels(rows[each].dropna())) for each in self.columns]
+        cells = [set(as_levels(rows[column].dropna())) for column in self.columns]
         texts = {k for k, each in enumerate(self.columns) if not pd.api.types.is_numeric_dtype(rows[each])}
         settings: list[tuple[int, ...]] = [()]
         for levels in self._lists:
-            fits = [k for k, own in enumerate(cells) if own & {*levels} and (k in texts or own <= {*levels})]
+            fits = [
+                k for k, seen in enumerate(cells) if seen & {*levels} and (k in texts or seen <= {*levels})
+            ]
             settings = [(*first, k) for first in settings[:1000] for k in fits if not first or k > first[-1]]
-        settings = [each for each in settings if {*each} >= texts | self._coded]
+        settings = [names for names in settings if {*names} >= texts | self._coded]
         if len(settings) != 1:
-            what = (
+            problem = (
                 f"it lists the levels of {counted(len(self._lists), 'column')}, and does not name the columns"
             )
-            raise refused(what, "Store the columns that have levels as text, as in the model's training.")
+            raise unusable_file(
+                problem, "Store the columns that have levels as text, as in the model's training."
+            )
         lists = dict(zip(settings[0], self._lists, strict=True))
         self.inputs = tuple(
             coded(each.name, lists[k]) if k in lists else each for k, each in enumerate(self.inputs)
@@ -174,20 +183,20 @@ class XGBoostModel(_Boosted):
             dump = json.loads(self._booster.save_raw("json"))
         except xgboost.core.XGBoostError as error:
             hint = "Save it again with save_model under a name that ends with .json or .ubj."
-            raise refused(f"XGBoost can't read it ({cause(error)})", hint) from error
+            raise unusable_file(f"XGBoost can't read it ({cause(error)})", hint) from error
         learner, self._data = dump["learner"], xgboost.DMatrix
-        objective, about = learner["objective"]["name"], learner["learner_model_param"]
+        objective, parameters = learner["objective"]["name"], learner["learner_model_param"]
         trees = learner["gradient_booster"].get("gbtree", learner["gradient_booster"]).get("model", {})
         names, types = self._booster.feature_names, self._booster.feature_types
-        count = int(about["num_feature"])
+        count = int(parameters["num_feature"])
         names = names or [f"f{k}" for k in range(count)]
         self._types = types or ["float"] * count
         cats = trees.get("cats", {}).get("enc", [])
-        levels = [_levels_of(each) for each in cats] or [()] * count
+        levels = [_levels_of(cat) for cat in cats] or [()] * count
         self.inputs = tuple(
-            coded(name, used) if used else Input(name) for name, used in zip(names, levels, strict=True)
+            coded(name, labels) if labels else Input(name) for name, labels in zip(names, levels, strict=True)
         )
-        self._name_outputs(max(int(about["num_class"]), int(about.get("num_target", 1))))
+        self._name_outputs(max(int(parameters["num_class"]), int(parameters.get("num_target", 1))))
         splits = [
             (np.array(tree["split_indices"])[inner], np.array(tree["default_left"])[inner])
             for tree in trees.get("trees", [])
@@ -208,7 +217,7 @@ class XGBoostModel(_Boosted):
                 f"The training stopped early: the first {self._range[1]} of {rounds} rounds are used, as by "
                 "XGBRegressor. xgboost.Booster uses all rounds.",
             )
-        base = [float(each) for each in str(about["base_score"]).strip("[]").split(",")]
+        base = [float(number) for number in str(parameters["base_score"]).strip("[]").split(",")]
         # XGBoost stores a custom objective under the name of the squared error, with the default base score.
         self._scaled(objective, link, is_told=objective != "reg:squarederror" or set(base) != {0.5})
         if objective in _BY_EXP and len(base) == 1 and base[0] != 1:
@@ -217,16 +226,15 @@ class XGBoostModel(_Boosted):
                 "an offset of 0, because XGBoost adds its base_score. Compare these prices with those of the "
                 "model itself.",
             )
-        self.open += ("Which value represented missing cells in the training, unless it was NaN.",)
+        self.open += ("The value of missing cells in the training data, unless it was NaN.",)
         if objective == "reg:squarederror":
             self.open += (
-                "Whether the model was trained with a custom objective, which XGBoost records as "
-                "reg:squarederror.",
+                "Use of a custom objective in training, which XGBoost records as reg:squarederror.",
             )
-        self._coded = [each.name for each, kind in zip(self.inputs, self._types, strict=True)
-                       if kind == "c" and each.levels is None]  # fmt: skip
+        self._coded = [field.name for field, kind in zip(self.inputs, self._types, strict=True)
+                       if kind == "c" and field.levels is None]  # fmt: skip
         if self._coded:
-            self.open += (f"Which levels the codes of {few(self._coded)} represent.",)
+            self.open += (f"The levels for which the codes of {few(self._coded)} stand.",)
 
     def priced(self, values: list[NDArray[Any]]) -> Array:
         """Return the prices (n,), or the K outputs of each row (n, K)."""
@@ -240,7 +248,7 @@ class XGBoostModel(_Boosted):
         try:
             made: Array = self._booster.predict(data, iteration_range=self._range)
         except XGBoostError as error:
-            raise refused(f"it can't price the rows ({cause(error)})") from error
+            raise unusable_file(f"it can't price the rows ({cause(error)})") from error
         return made
 
 
@@ -263,11 +271,13 @@ class CatBoostModel(_Boosted):
                     self._model.load_model(file.name, format=form)
             params = json.loads(dict(self._model.get_metadata()).get("params", "{}"))
         except (catboost.CatBoostError, ValueError) as error:
-            raise refused(f"it is an incomplete CatBoost model ({cause(error)})", "Save it again.") from error
+            raise unusable_file(
+                f"it is an incomplete CatBoost model ({cause(error)})", "Save it again."
+            ) from error
         loss = params.get("loss_function", {})
         of_levels = set(self._model.get_cat_feature_indices())
         if self._model.get_text_feature_indices() or self._model.get_embedding_feature_indices():
-            raise refused(
+            raise unusable_file(
                 "it takes texts or embeddings, which fairdash does not support", "Audit its prices."
             )
         names = self._model.feature_names_
@@ -287,11 +297,11 @@ class CatBoostModel(_Boosted):
 
     def priced(self, values: list[NDArray[Any]]) -> Array:
         """Return the prices (n,), or the K outputs of each row (n, K)."""
-        frame = pd.DataFrame({each.name: own for each, own in zip(self.inputs, values, strict=True)})
+        frame = pd.DataFrame({field.name: cells for field, cells in zip(self.inputs, values, strict=True)})
         try:
             made: Array = self._model.predict(frame, prediction_type=self._form, thread_count=1)
         except self._error as error:
-            raise refused(f"it can't price the rows ({cause(error)})") from error
+            raise unusable_file(f"it can't price the rows ({cause(error)})") from error
         return made
 
     def values(self, rows: pd.DataFrame) -> list[NDArray[Any]]:
@@ -300,7 +310,7 @@ class CatBoostModel(_Boosted):
         return super().values(rows.assign(**truths))
 
     def unknown_levels(self, rows: pd.DataFrame) -> tuple[str, ...]:
-        """Return sentences on levels that are probably unknown: an invented level has the same price."""
+        """Return sentences on levels that are probably unknown. An invented level has the same price."""
         sentences = list(super().unknown_levels(rows))
         values, importance = self.values(rows), self._model.get_feature_importance()
         prices = self.priced(values)
@@ -309,9 +319,9 @@ class CatBoostModel(_Boosted):
                 continue
             nowhere = np.full(len(rows), "\x00 no level of any training", dtype=object)
             other = self.priced([*values[:k], nowhere, *values[k + 1 :]])
-            same = pd.Series(np.all(np.reshape(prices == other, (len(rows), -1)), axis=1))
-            alike = same.groupby(values[k]).all()
-            if levels := sorted(alike.index[alike & (alike.index != "")]):
+            prices_agree = pd.Series(np.all(np.reshape(prices == other, (len(rows), -1)), axis=1))
+            is_constant = prices_agree.groupby(values[k]).all()
+            if levels := sorted(is_constant.index[is_constant & (is_constant.index != "")]):
                 count = counted(int(np.isin(values[k], levels).sum()), "row")
                 sentences.append(
                     f"{few(levels)} of “{self.columns[k]}” ({count}) are priced like a level that is not "
@@ -324,6 +334,6 @@ def _levels_of(enc: dict[str, Any]) -> tuple[str, ...]:
     """Return a feature's levels, which XGBoost 3.1 and later store as bytes with offsets or as numbers."""
     if "offsets" not in enc:
         return tuple(as_levels(pd.Series(enc["values"])).tolist())
-    content = bytes(each % 256 for each in enc["values"])
-    ends = enc["offsets"]
-    return tuple(content[a:b].decode() for a, b in pairwise(ends))
+    content = bytes(value % 256 for value in enc["values"])
+    offsets = enc["offsets"]
+    return tuple(content[a:b].decode() for a, b in pairwise(offsets))

@@ -1,4 +1,4 @@
-"""GLMs as sums of terms: their base class, and tables of coefficients with the names of R or Python."""
+"""Base class of GLMs, and GLMs from tables of coefficients with the term names of R or Python."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from fairdash.tables.model_files.model_file import (
     as_levels,
     coded,
     number_values,
-    refused,
+    unusable_file,
 )
 from fairdash.utils.text import counted, few
 
@@ -28,11 +28,11 @@ from fairdash.utils.text import counted, few
 #: with a level and 0 in all other rows.
 Parts = list[tuple[str, str | float]]
 Term = tuple[float, Parts]
-#: Two patterns: functions that convert a column to a factor, and a level in the notation of patsy and
-#: formulaic.
+#: Pattern of functions that convert a column to a factor.
 _FACTOR = re.compile(r"(?:C|factor|as\.factor|ordered)\(([^(),]+)(?:[^()]|\([^()]*\))*\)")
+#: Pattern of a level in the notation of patsy and formulaic.
 _LEVEL = re.compile(r"\[(?:T\.)?(.*)\]")
-#: Pattern of an interval after a column's name, because R's function cut uses intervals as levels.
+#: Pattern of an interval after a column's name. R's function cut uses intervals as levels.
 _INTERVAL = re.compile(r"[\[(][^\[\](),]+,[^\[\](),]+[\])]")
 
 
@@ -42,12 +42,12 @@ class LinearModel(NamedModel):
     Attributes
     ----------
     terms
-        List of coefficients; each coefficient has a list of factors by which it is multiplied.
+        List of coefficients, each with a list of the factors by which it is multiplied.
     undo
         Inverse of the link function.
     """
 
-    unknown_level_message = "The model does not know {} of “{}”, in {}, priced as its base level."
+    unknown_level_message = "The model does not know {} of “{}”, in {}. It uses the base level instead."
     terms: Sequence[Term] = ()
     undo: Callable[[Array], Any]
 
@@ -56,35 +56,37 @@ class LinearModel(NamedModel):
         """Names of the inputs for which a term names a level."""
         return {name for _, parts in self.terms for name, value in parts if isinstance(value, str)}
 
-    def take_inputs(self, more: Mapping[str, Sequence[str]]) -> None:
-        """Set the inputs to the columns in the terms, with the levels from the terms and from `more`."""
-        used: dict[str, list[str]] = {}
+    def take_inputs(self, extra: Mapping[str, Sequence[str]]) -> None:
+        """Set the inputs to the columns in the terms, with the levels from the terms and from `extra`."""
+        levels_by_column: dict[str, list[str]] = {}
         for name, value in (part for _, parts in self.terms for part in parts):
-            used.setdefault(name, []).extend([value] if isinstance(value, str) else [])
+            levels_by_column.setdefault(name, []).extend([value] if isinstance(value, str) else [])
         self.inputs = tuple(
-            coded(name, tuple(dict.fromkeys((*own, *more.get(name, ()))))) if own else Input(name)
-            for name, own in used.items()
+            coded(name, tuple(dict.fromkeys((*levels, *extra.get(name, ()))))) if levels else Input(name)
+            for name, levels in levels_by_column.items()
         )
 
     def unknown_levels(self, rows: pd.DataFrame) -> tuple[str, ...]:
-        """Return sentences on levels that the file doesn't list; raise an error if a number is missing."""
+        """Return sentences on levels that the file doesn't list. Raise an error if a number is missing."""
         lacking = [
             column
-            for each, column in zip(self.inputs, self.columns, strict=True)
-            if each.levels is None and np.isnan(number_values(rows[column])).any()
+            for field, column in zip(self.inputs, self.columns, strict=True)
+            if field.levels is None and np.isnan(number_values(rows[column])).any()
         ]
         if lacking:
-            raise refused(f"cells of {few(lacking)} are missing", "Leave these rows out, or fill the cells.")
+            raise unusable_file(
+                f"cells of {few(lacking)} are missing", "Leave these rows out, or fill the cells."
+            )
         return super().unknown_levels(rows)
 
     def priced(self, values: list[NDArray[Any]]) -> Array:
         """Return the prices, (n,)."""
-        places = {each.name: k for k, each in enumerate(self.inputs)}
+        index_by_name = {each.name: k for k, each in enumerate(self.inputs)}
         eta = np.zeros(len(values[0]) if values else 0)
         for beta, parts in self.terms:
             product = np.full(len(eta), beta)
             for name, value in parts:
-                cells, levels = values[places[name]], self.inputs[places[name]].levels
+                cells, levels = values[index_by_name[name]], self.inputs[index_by_name[name]].levels
                 product *= cells == (levels or ()).index(value) if isinstance(value, str) else cells**value
             eta += product
         return np.asarray(self.undo(eta), dtype=float)
@@ -93,7 +95,7 @@ class LinearModel(NamedModel):
 class CoefficientTable(LinearModel):
     """Table of coefficients with term names of R, statsmodels or glum, such as zoneB or zone[T.B].
 
-    A level without a coefficient is taken as the base level. If several levels of a factor have no
+    A level without a coefficient is treated as the base level. If several levels of a factor have no
     coefficient, an error is raised.
     """
 
@@ -101,65 +103,65 @@ class CoefficientTable(LinearModel):
     kind = "table of coefficients"
     objective = "not told"
     open = (
-        "Which level of a factor is the base level, and whether the model was fitted with an offset.",
-        "Whether R's contrasts are those of contr.treatment, as fairdash assumes.",
-        "Whether further terms are stored elsewhere, as the smooth terms of mgcv are.",
+        "The base level of each factor, and use of an offset in the model's fit.",
+        "The type of R's contrasts. fairdash assumes contr.treatment.",
+        "Further terms in other places, such as the smooth terms of mgcv.",
     )
 
-    def __init__(self, named: Sequence[tuple[str, float]], *, is_relative: bool, link: Link) -> None:
+    def __init__(self, coefficients: Sequence[tuple[str, float]], *, is_relative: bool, link: Link) -> None:
         if not is_relative and link == "auto":
-            raise refused("it lists coefficients without a link", NAME_LINK)
-        if is_relative and min(value for _, value in named) <= 0:
-            raise refused("some of its relativities are not above 0", "Correct these cells.")
-        self._named, self.is_price = named, is_relative
+            raise unusable_file("it lists coefficients without a link", NAME_LINK)
+        if is_relative and min(value for _, value in coefficients) <= 0:
+            raise unusable_file("some of its relativities are not above 0", "Correct these cells.")
+        self._named, self.is_price = coefficients, is_relative
         self.undo = np.exp if is_relative else np.asarray
         self.response = (
             "the price: base × relativities" if is_relative
             else "the sum of coefficients, on the scale of the link"
         )  # fmt: skip
-        self.size = counted(len(named), "term")
-        self.inputs = tuple(Input(name, form="term") for name, _ in named if name)
+        self.size = counted(len(coefficients), "term")
+        self.inputs = tuple(Input(name, form="term") for name, _ in coefficients if name)
 
     def match(self, columns: Sequence[str] | None, table: Sequence[str], output: str | None) -> None:
-        """Find each term's column: the longest column name that begins the term. The rest is the level."""
+        """Find the column of each term by the longest column name at its start. The rest is the level."""
         if repeated := sorted(
             {name for name, n in Counter(name for name, _ in self._named).items() if n > 1}
         ):
-            raise refused(f"it has several rows for {few(repeated)}", "Keep one row for each term.")
+            raise unusable_file(f"it has several rows for {few(repeated)}", "Keep one row for each term.")
         terms: list[Term] = []
         unknown_terms: list[str] = []
         for name, value in self._named:
-            parts = [_part_of(each, columns or table) for each in name.split(":")] if name else []
-            terms.append((float(np.log(value)) if self.is_price else value, [each for each in parts if each]))
+            parts = [_part_of(part, columns or table) for part in name.split(":")] if name else []
+            terms.append((float(np.log(value)) if self.is_price else value, [part for part in parts if part]))
             unknown_terms += [name] if None in parts else []
         if unknown_terms:
-            raise refused(
+            raise unusable_file(
                 f"its terms {few(unknown_terms)} name neither a column of the table nor a column and a "
                 "level, such as zoneB for level B of “zone”",
                 "Name the columns as in the training, or give a relativity for each factor and level.",
             )
         self.terms = terms
-        # R writes a level directly after the column; other tools write it in brackets.
+        # R writes a level directly after the column. Other tools write it in brackets.
         self._of_r = not any("[" in name for name, _ in self._named)
         self.take_inputs({})
         super().match(None, table, output)
 
     def unknown_levels(self, rows: pd.DataFrame) -> tuple[str, ...]:
-        """Return sentences on levels without a coefficient; raise an error if a factor lacks several."""
-        for each, column in zip(self.inputs, self.columns, strict=True):
-            if each.levels is None:
+        """Return sentences on levels without a coefficient. Raise an error if a factor has several."""
+        for field, column in zip(self.inputs, self.columns, strict=True):
+            if field.levels is None:
                 continue
-            others = sorted({*as_levels(rows[column].dropna())} - {*each.levels})
+            others = sorted({*as_levels(rows[column].dropna())} - {*field.levels})
             if len(others) > 1:
-                raise refused(
+                raise unusable_file(
                     f"{few(others)} of “{column}” have no coefficient, and only one of them is the base",
-                    f"These levels have one: {few(each.levels)}. Correct the levels, add the column that is "
-                    "meant, or give those priced as the base a coefficient of 0. R's contrasts by "
+                    f"These levels have one: {few(field.levels)}. Correct the levels, add the missing "
+                    "column, or give the levels priced as the base a coefficient of 0. R's contrasts by "
                     "polynomials or sums, such as size.L and region1, are not supported.",
                 )
-            numbered = [str(k + 1) for k in range(len(each.levels))]
-            if self._of_r and sorted(each.levels) == sorted(numbered) and others == [str(len(numbered) + 1)]:
-                raise refused(
+            numbered = [str(k + 1) for k in range(len(field.levels))]
+            if self._of_r and sorted(field.levels) == sorted(numbered) and others == [str(len(numbered) + 1)]:
+                raise unusable_file(
                     f"“{column}” has coefficients 1 to {len(numbered)}. They may be R's sum contrasts "
                     "or Helmert contrasts, and not the coefficients of levels",
                     f"Fit the model with contr.treatment. If {others[0]} is the base level, give "
@@ -169,9 +171,9 @@ class CoefficientTable(LinearModel):
 
 
 def _part_of(name: str, columns: Sequence[str]) -> tuple[str, str | float] | None:
-    """Return the column in a part of a term, and the level or, for a numeric column, the power 1."""
+    """Return the column in a part of a term, and its level, or the power 1 for a numeric column."""
     name = _FACTOR.sub(r"\1", name.replace("`", ""), count=1)
-    column = max((each for each in columns if name.startswith(each)), key=len, default=None)
+    column = max((column for column in columns if name.startswith(column)), key=len, default=None)
     ending = "" if column is None else name.removeprefix(column)
     if column is not None and _INTERVAL.fullmatch(ending):
         return column, ending
@@ -179,5 +181,5 @@ def _part_of(name: str, columns: Sequence[str]) -> tuple[str, str | float] | Non
         return None
     match = _LEVEL.fullmatch(ending)
     level = match[1] if match else ending
-    # R's truth values are written as in pandas.
+    # R's TRUE and FALSE become True and False, as in pandas.
     return column, level.capitalize() if level in ("TRUE", "FALSE") else level or 1.0

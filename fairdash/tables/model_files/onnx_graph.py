@@ -21,11 +21,11 @@ from fairdash.tables.model_files.model_file import (
     as_levels,
     cause,
     number_values,
-    refused,
+    unusable_file,
 )
 from fairdash.utils.text import counted
 
-#: Types of inputs with numpy's types. Only the float types can represent missing cells and fractions.
+#: Types of inputs, each with its numpy type. Only float types can represent missing cells and fractions.
 _FLOATS = {"tensor(float)": np.float32, "tensor(double)": np.float64}
 _NUMBERS = {**_FLOATS, "tensor(int64)": np.int64, "tensor(int32)": np.int32, "tensor(bool)": np.bool_}
 _TEXT = "tensor(string)"
@@ -46,29 +46,31 @@ class OnnxModel(NamedModel):
 
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads, options.log_severity_level = 1, 4
-        # Optimisation is off: it would run parts of the model already now, without the time limit.
+        # Optimisation is off, because it would run parts of the model here, without the time limit.
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         try:
             self._session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
         except Exception as error:  # The errors of onnxruntime have no common base class.
-            raise refused(f"it is not a self-contained ONNX model ({cause(error)})") from error
+            raise unusable_file(f"it is not a self-contained ONNX model ({cause(error)})") from error
         self._content, self._held = content, self._session.get_inputs()
         if not 0 < len(self._held) <= MAX_INPUTS:
-            raise refused(f"it has {len(self._held)} inputs")
-        for each in self._held:
-            if each.type not in (*_NUMBERS, _TEXT):
-                raise refused(f"its input “{each.name}” is {each.type}, which is neither numbers nor text")
-            if each.shape and isinstance(each.shape[0], int):
-                rows = counted(each.shape[0], "row")
-                raise refused(
+            raise unusable_file(f"it has {len(self._held)} inputs")
+        for item in self._held:
+            if item.type not in (*_NUMBERS, _TEXT):
+                raise unusable_file(
+                    f"its input “{item.name}” is {item.type}, which is neither numbers nor text"
+                )
+            if item.shape and isinstance(item.shape[0], int):
+                rows = counted(item.shape[0], "row")
+                raise unusable_file(
                     f"it accepts only {rows} at a time",
                     "Export the model without a fixed number of rows (a free first dimension).",
                 )
         self.inputs = tuple(
-            Input(each.name, is_text=each.type == _TEXT, form=f"{each.type}, {len(each.shape)}-d")
-            for each in self._held
+            Input(item.name, is_text=item.type == _TEXT, form=f"{item.type}, {len(item.shape)}-d")
+            for item in self._held
         )
-        self.outputs = tuple(each.name for each in self._session.get_outputs())
+        self.outputs = tuple(output.name for output in self._session.get_outputs())
         self.size = counted(len(content), "byte")
         meta = self._session.get_modelmeta()
         self.kind = f"ONNX ({meta.producer_name or 'no maker named'})"
@@ -87,39 +89,41 @@ class OnnxModel(NamedModel):
             )
 
     def _may_have_a_link(self, producer: str) -> bool:
-        """Return whether the file may lack the model's link, as is possible for trees and for ebm2onnx."""
+        """Return whether the file may lack the model's link, as files of trees and of ebm2onnx may."""
         content = self._content
         trees = b"TreeEnsembleRegressor" in content and b"AVERAGE" not in content
         return (trees and b"\x22\x03Exp" not in content) or producer == "ebm2onnx"
 
     def match(self, columns: Sequence[str] | None, table: Sequence[str], output: str | None) -> None:
-        """Find the column of each input, or the columns of a single input in order."""
+        """Find the column of each input, or all columns of a single input in order."""
         names = table if columns is None else columns
         if len(self._held) == 1 and self._held[0].name not in names:
-            (only,), shape = self.inputs, self._held[0].shape
+            (single_input,), shape = self.inputs, self._held[0].shape
             width = shape[-1] if len(shape) == 2 and isinstance(shape[-1], int) else len(names)
-            self.inputs, self.names_inputs = (only,) * width, False
+            self.inputs, self.names_inputs = (single_input,) * width, False
         super().match(columns, table, output)
 
     def choose(self, output: str | None) -> None:
         """Choose the output that contains the price, and the position of the price in the output's rows."""
-        outputs = {each.name: each for each in self._session.get_outputs()}
-        listed = ", ".join(f"“{name}” ({each.type})" for name, each in outputs.items())
+        outputs = {output.name: output for output in self._session.get_outputs()}
+        outputs_in_text = ", ".join(f"“{name}” ({each.type})" for name, each in outputs.items())
         self._place = None
         if output is None:
             if len(outputs) > 1:
-                raise refused(
-                    f"it has {len(outputs)} outputs: {listed}",
+                raise unusable_file(
+                    f"it has {len(outputs)} outputs: {outputs_in_text}",
                     "Name the output that contains the price; “NAME[1]” means the second number of each row.",
                 )
             output = next(iter(outputs))
         elif output not in outputs and (match := re.fullmatch(r"(.+)\[(\d+)\]", output)):
             output, self._place = match[1], int(match[2])
         if output not in outputs:
-            raise refused(f"it has no output “{output}”", f"Its outputs are: {listed}.")
+            raise unusable_file(f"it has no output “{output}”", f"Its outputs are: {outputs_in_text}.")
         if outputs[output].type not in _FLOATS:
             hint = "Name an output of decimal numbers, or export the model again (skl2onnx: zipmap=False)."
-            raise refused(f"its output “{output}” is {outputs[output].type}, which is not a price", hint)
+            raise unusable_file(
+                f"its output “{output}” is {outputs[output].type}, which is not a price", hint
+            )
         self._output = output
 
     def knows(self, which: Input, level: str) -> bool:
@@ -146,8 +150,8 @@ class OnnxModel(NamedModel):
 
         if self.names_inputs:
             fed = {
-                each.name: part if len(each.shape) == 1 else part[:, None]
-                for each, part in zip(self._held, values, strict=True)
+                item.name: part if len(item.shape) == 1 else part[:, None]
+                for item, part in zip(self._held, values, strict=True)
             }
         else:
             fed = {self._held[0].name: np.column_stack(values)}
@@ -156,11 +160,11 @@ class OnnxModel(NamedModel):
         try:
             (outputs,) = self._session.run([self._output], fed, run)
         except Exception as error:
-            raise refused(f"it can't price the rows ({cause(error)})") from error
+            raise unusable_file(f"it can't price the rows ({cause(error)})") from error
         outputs = np.asarray(outputs, dtype=float).reshape(len(values[0]), -1)
         if (self._place is None and outputs.shape[1] > 1) or (self._place or 0) >= outputs.shape[1]:
             hint = f"Name one, such as “{self._output}[0]”."
-            raise refused(f"its output “{self._output}” has {outputs.shape[1]} numbers per row", hint)
+            raise unusable_file(f"its output “{self._output}” has {outputs.shape[1]} numbers per row", hint)
         return np.asarray(outputs[:, self._place or 0])
 
 

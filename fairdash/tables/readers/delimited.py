@@ -1,4 +1,4 @@
-"""Reader of delimited text: it detects the delimiter, checks all rows, and stores their line numbers."""
+"""Reader of delimited text, which detects the delimiter, checks all rows, and stores their line numbers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fairdash.tables.grammar import LIKE_NUMBER
 from fairdash.tables.readers.encoding import text_encoding
 from fairdash.tables.readers.layouts import eurostat_as_tabs, is_of_eurostat, is_second_header, spaced_as_tabs
 from fairdash.tables.readers.limits import check_shape
-from fairdash.tables.readers.report import TEXT, ReadingOptions, ReadingReport, tell
+from fairdash.tables.readers.report import TEXT, ReadingOptions, ReadingReport, report_progress
 from fairdash.tables.readers.table import (
     ROWS_ABOVE,
     ROWS_BELOW,
@@ -28,9 +28,9 @@ from fairdash.tables.readers.table import (
     header_at,
     no_rows,
     no_such_header,
+    rows_above_in_words,
     rows_below,
-    said_above,
-    said_below,
+    rows_below_in_words,
 )
 from fairdash.tables.readers.text_column import ERRORS, MISSING_MARKS, TextColumn, add_text_columns
 from fairdash.tables.readers.texts import joined, texts_of
@@ -39,19 +39,19 @@ from fairdash.utils.text import counted
 
 DELIMITERS = (",", ";", "\t", "|")
 
-#: Number of characters in which the delimiter is searched, and maximum number of cells that are split at a
-#: time.
+#: Number of characters in which the delimiter is searched.
 _SAMPLE = 2**18
+#: Maximum number of cells that are split at a time.
 _CELLS_AT_ONCE = 500_000
 #: Encodings in which the bytes of line ends and delimiters never occur inside other characters.
 _BY_BYTES = frozenset({"utf-8", "utf-8-sig", "cp1252"})
 #: Minimum share of rows with the header's number of cells. If the share is lower, spaces may separate the
 #: cells.
 _MIN_AGREEING = 0.5
-#: Number of rows used to detect whether the first row contains labels.
+#: Number of rows that are compared with the first row to detect a row of labels.
 _ROWS_OF_LABELS = 200
 #: Number of progress reports while columns are read.
-_TOLD = 20
+_N_REPORTS = 20
 
 
 def read_delimited(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport]:
@@ -85,12 +85,12 @@ def read_delimited(content: bytes, options: ReadingOptions) -> tuple[pd.DataFram
     first = text.readline()
     if options.delimiter in (None, "\t") and "\\" in first and is_of_eurostat(first):
         text.seek(0)
-        plain, note = eurostat_as_tabs(text.read())
+        text_table, note = eurostat_as_tabs(text.read())
         encoding_and_delimiter, delimiter, remarks, content, encoding = (
             (encoding, "\t"),
             "\t",
             [note],
-            plain.encode(),
+            text_table.encode(),
             "utf-8",
         )
     elif agreeing < _MIN_AGREEING or delimiter == " ":
@@ -103,24 +103,23 @@ def read_delimited(content: bytes, options: ReadingOptions) -> tuple[pd.DataFram
                 "utf-8",
             )
     text = io.TextIOWrapper(io.BytesIO(content), encoding=encoding, newline="")
-    # The number of cells in the header is at most the number of delimiters in the first lines (which include
-    # titles) plus one.
+    # The header has at most one cell more than there are delimiters in the first lines, which include titles.
     width = max(line.count(delimiter) for line in [text.readline(), *islice(text, ROWS_ABOVE - 1)]) + 1
-    check_shape(max(content.count(b"\n"), content.count(b"\r")), width, about="about ")
+    check_shape(max(content.count(b"\n"), content.count(b"\r")), width, subject="about ")
 
     row, keep = options.header_row, options.keep_below
     table_cells = cut_plain(content, encoding, delimiter=delimiter, header_row=row, keep_below=keep)
     if table_cells is None:
         table_cells = cut(text, delimiter=delimiter, header_row=row, keep_below=keep)
     header, cells, lines, notes = _without_second_header(*table_cells)
-    # If spaces align the columns, a cell can't be empty, so a dot marks a missing cell.
+    # If spaces separate the columns, no cell can be empty, and a dot marks a missing cell.
     marks = (*MISSING_MARKS, *ERRORS, *("." if encoding_and_delimiter[1] == " " else ""))
     table = TableBuilder(header, lines, options, default_marks=marks)
     table.notes += [*remarks, *notes]
     columns = []
     for k, (name, each) in enumerate(zip(table.names, cells, strict=True), start=1):
-        if k % max(1, len(cells) // _TOLD) == 0:
-            tell(f"{len(lines):,} rows, column {k:,} of {len(cells):,}")
+        if k % max(1, len(cells) // _N_REPORTS) == 0:
+            report_progress(f"{len(lines):,} rows, column {k:,} of {len(cells):,}")
         columns.append(TextColumn(name, each, table))
     add_text_columns(columns, decimal=options.decimal, prefers_comma=delimiter == ";")
     return table.finish(TEXT, encoding=encoding_and_delimiter[0], delimiter=encoding_and_delimiter[1])
@@ -131,14 +130,14 @@ def _without_second_header(header: list[str], cells: list[Any], lines: np.ndarra
     # If the first row contains a number, which is the usual case, it is not a row of labels.
     if not any(LIKE_NUMBER.fullmatch(str(column[0])) for column in cells):
         top = [[str(cell) for cell in column[:_ROWS_OF_LABELS]] for column in cells]
-        if len(lines) > 1 and is_second_header([each[0] for each in top], [each[1:] for each in top]):
+        if len(lines) > 1 and is_second_header([cells[0] for cells in top], [cells[1:] for cells in top]):
             note = f"Line {lines[0]} contains labels or units of the columns, and is left out."
             return header, [column[1:] for column in cells], lines[1:], [*notes, note]
     return header, cells, lines, notes
 
 
 def _check_delimiter(delimiter: str) -> None:
-    """Raise an error unless the delimiter is one character that does not occur in cells or line ends."""
+    """Raise an error for a delimiter that is not one character, or is part of words, numbers or line ends."""
     if len(delimiter) != 1 or delimiter.isalnum() or delimiter in '"\r\n\0.+-':
         raise OptionError.of(
             "this can't be a delimiter", "Choose one character, such as a comma, a semicolon or a tab."
@@ -151,16 +150,17 @@ def _announced_delimiter(text: io.TextIOBase) -> str | None:
     first = text.readline(100).strip()
     if len(first) == 5 and first.lower().startswith("sep="):
         return first[4]
-    # The delimiter is a tab if strip() has removed it.
+    # If strip() has removed the delimiter, it is a tab.
     return "\t" if first.lower() == "sep=" else None
 
 
 def _find_delimiter(text: io.TextIOBase) -> tuple[str, float]:
     """Return the likely delimiter, and the share of rows with the same number of cells as the header.
 
-    A delimiter's score is the share of rows with as many cells as the first row. Because the first row may be
-    a title, a second score uses the most frequent number of cells, if the first row with this number contains
-    names. The delimiter with the highest score is returned; if no delimiter occurs, the comma.
+    A delimiter's score is the share of rows with as many cells as the first row. The first row may be a
+    title. Therefore a second score uses the most frequent number of cells, provided that the first row with
+    this number contains names. The function returns the delimiter with the highest score, or a comma if there
+    is no delimiter.
     """
     text.seek(0)
     sample = text.read(_SAMPLE)
@@ -198,10 +198,10 @@ Cut = tuple[list[str], list[Any], np.ndarray, list[str]]
 def cut_plain(
     content: bytes, encoding: str, *, delimiter: str, header_row: int | None = None, keep_below: bool = False
 ) -> Cut | None:
-    """Split a text without quotes as :func:`cut` does, but ten times as fast, because every line is a row.
+    """Split a text without quotes like :func:`cut`, but ten times as fast, because each line is a row.
 
     The result is None if pyarrow is not installed or the text may contain quotes. The result is also None if
-    a row has more or fewer cells than the header; :func:`cut` then reports the problem.
+    a row has more or fewer cells than the header. Then :func:`cut` reports the problem.
     """
     if not has("pyarrow"):
         return None
@@ -212,29 +212,29 @@ def cut_plain(
     if not is_plain or content.count(b"\r") != content.count(b"\r\n"):
         return None
     # `ends[k]` is the position after the end of line k + 1.
-    ends = np.flatnonzero(np.frombuffer(content, dtype=np.uint8) == ord("\n")) + 1
-    if not len(ends) or ends[-1] != len(content):
-        ends = np.append(ends, len(content))
-    starts = np.concatenate([[0], ends[:-1]])
-    if (ends - starts).max() > csv.field_size_limit():
+    line_ends = np.flatnonzero(np.frombuffer(content, dtype=np.uint8) == ord("\n")) + 1
+    if not len(line_ends) or line_ends[-1] != len(content):
+        line_ends = np.append(line_ends, len(content))
+    starts = np.concatenate([[0], line_ends[:-1]])
+    if (line_ends - starts).max() > csv.field_size_limit():
         return None
     text = io.TextIOWrapper(io.BytesIO(content), encoding=encoding, newline="")
     header, records, n_empty, notes = _header(_records(text, delimiter), header_row)
     first = next(records, None)
     if first is None:
         return None
-    begin, end, lines_below = first[0] - 1, len(ends), list[int]()
+    first_row, end, lines_below = first[0] - 1, len(line_ends), list[int]()
     if not keep_below:
-        checked = max(begin, end - ROWS_BELOW)
+        checked = max(first_row, end - ROWS_BELOW)
         text_at_end = io.StringIO(content[starts[checked] :].decode(encoding), newline="")
         last_records = [(line + checked, row) for line, row in _records(text_at_end, delimiter)]
         end = checked + len(list(_without_rows_below(iter(last_records), lines_below)))
     # A line is empty if its first character is a line end.
-    kinds = np.frombuffer(content, dtype=np.uint8)[starts[begin:end]]
-    filled_lines = np.flatnonzero(~np.isin(kinds, (ord("\r"), ord("\n")))) + begin
+    kinds = np.frombuffer(content, dtype=np.uint8)[starts[first_row:end]]
+    filled_lines = np.flatnonzero(~np.isin(kinds, (ord("\r"), ord("\n")))) + first_row
     if not len(filled_lines):
         return None
-    body = memoryview(content)[starts[begin] : ends[end - 1]]
+    body = memoryview(content)[starts[first_row] : line_ends[end - 1]]
     names = [str(k) for k in range(len(header))]
     try:
         table = arrow_csv.read_csv(
@@ -247,9 +247,9 @@ def cut_plain(
         return None
     if len(table) != len(filled_lines):
         return None
-    tell(f"{len(table):,} rows so far")
-    n_empty += end - begin - len(filled_lines)
-    return header, table.columns, filled_lines + 1, [*notes, *_said_of_lines(lines_below, n_empty)]
+    report_progress(f"{len(table):,} rows so far")
+    n_empty += end - first_row - len(filled_lines)
+    return header, table.columns, filled_lines + 1, [*notes, *_lines_in_words(lines_below, n_empty)]
 
 
 def cut(
@@ -257,7 +257,7 @@ def cut(
 ) -> Cut:
     """Split a text into rows with the same number of cells.
 
-    A cell in double quotes may contain delimiters and line ends, and ``""`` in it stands for a quote.
+    A cell in double quotes may contain delimiters and line ends. In such a cell, ``""`` stands for a quote.
 
     Parameters
     ----------
@@ -271,11 +271,11 @@ def cut(
     header
         Cells of the header, unchanged.
     columns
-        The n texts of each column.
+        The n strings of each column.
     lines : array of int64, shape (n,)
         Line of the file on which each row begins; the first line is 1.
     notes
-        Sentences on skipped lines: empty lines, and rows above and below the table.
+        Sentences on skipped lines, that is, empty lines and rows above and below the table.
 
     Raises
     ------
@@ -307,18 +307,18 @@ def cut(
         if rows and not odd_lines:
             for chunk, cells in zip(chunks, zip(*rows, strict=True), strict=True):
                 chunk.append(texts_of(cells))
-        tell(f"{len(lines):,} rows so far")
+        report_progress(f"{len(lines):,} rows so far")
     if odd_lines:
         raise ReadingError(_unequal_widths(width, odd_widths, odd_lines))
     if not lines:
         raise no_rows()
-    notes += _said_of_lines(lines_below, n_empty)
+    notes += _lines_in_words(lines_below, n_empty)
     return header, [joined(chunk) for chunk in chunks], np.array(lines, dtype=np.int64), notes
 
 
-def _said_of_lines(below: list[int], n_empty: int) -> list[str]:
-    skipped = [f"Empty lines skipped: {n_empty:,}."] if n_empty else []
-    return [said_below(below), *skipped] if below else skipped
+def _lines_in_words(below: list[int], n_empty: int) -> list[str]:
+    skip_notes = [f"Empty lines skipped: {n_empty:,}."] if n_empty else []
+    return [rows_below_in_words(below), *skip_notes] if below else skip_notes
 
 
 _Record = tuple[int, list[str]]
@@ -337,29 +337,31 @@ def _header(
         n_filled += any(map(str.strip, row))
         if n_filled == ROWS_ABOVE if chosen is None else line >= chosen:
             break
-    filled = [place for place, (_, row) in enumerate(first_records) if row]
-    if not filled:
+    nonempty = [index for index, (_, row) in enumerate(first_records) if row]
+    if not nonempty:
         raise empty_file()
     if chosen is None:
-        not_blank = [place for place in filled if any(map(str.strip, first_records[place][1]))]
+        not_blank = [index for index in nonempty if any(map(str.strip, first_records[index][1]))]
         # If all cells of the file are blank, the first row is the header.
         header_place = (
-            not_blank[header_at([first_records[place][1] for place in not_blank])] if not_blank else filled[0]
+            not_blank[header_at([first_records[index][1] for index in not_blank])]
+            if not_blank
+            else nonempty[0]
         )
-        header_place = header_place if not_blank and header_place != not_blank[0] else filled[0]
+        header_place = header_place if not_blank and header_place != not_blank[0] else nonempty[0]
     else:
-        header_place = filled[-1]
+        header_place = nonempty[-1]
         if first_records[header_place][0] != chosen:
             raise no_such_header(chosen)
     line, header = first_records[header_place]
-    n_above = sum(place < header_place for place in filled)
+    n_above = sum(index < header_place for index in nonempty)
     n_empty = 0 if n_above else header_place
-    notes = [said_above(line, n_above)] if n_above else []
+    notes = [rows_above_in_words(line, n_above)] if n_above else []
     return header, chain(first_records[header_place + 1 :], records), n_empty, notes
 
 
 def _without_rows_below(records: Iterator[_Record], below: list[int]) -> Iterator[_Record]:
-    """Yield the records without totals and notes at the end; add the omitted line numbers to `below`."""
+    """Yield the records without the totals and notes at the end, whose line numbers are added to `below`."""
     window: deque[_Record] = deque()
     for record in records:
         window.append(record)
@@ -376,9 +378,9 @@ def _without_rows_below(records: Iterator[_Record], below: list[int]) -> Iterato
 
 
 def _unequal_widths(width: int, widths: Counter[int], lines: array[int]) -> Problem:
-    listed = ", ".join(f"{times:,} with {cells:,}" for cells, times in widths.most_common(5))
+    counts = ", ".join(f"{times:,} with {cells:,}" for cells, times in widths.most_common(5))
     return Problem(
-        what=f"the header has {counted(width, 'cell')}, but rows have other numbers of cells: {listed}"
+        what=f"the header has {counted(width, 'cell')}, but rows have other numbers of cells: {counts}"
         + (", …" if len(widths) > 5 else ""),
         hint="Check the delimiter, and put quotes around cells that contain it.",
         lines=list(lines[:5]),
@@ -387,12 +389,12 @@ def _unequal_widths(width: int, widths: Counter[int], lines: array[int]) -> Prob
 
 
 def _announces_delimiter(first: list[str]) -> bool:
-    joined = "".join(first).strip().lower()
-    return joined.startswith("sep=") and len(joined) <= 5
+    first_text = "".join(first).strip().lower()
+    return first_text.startswith("sep=") and len(first_text) <= 5
 
 
 def _records(text: io.TextIOBase, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the first line number and the cells of each record of a text; an empty line is also a record."""
+    """Yield the first line number and the cells of each record of a text. An empty line is also a record."""
     reader, line = csv.reader(text, delimiter=delimiter, strict=True), 1
     try:
         for row in reader:
@@ -406,7 +408,7 @@ def _broken(error: csv.Error, line: int) -> Problem:
     if "field larger" in str(error):
         return Problem(
             what=f"a cell in the row that begins here has more than {csv.field_size_limit():,} characters",
-            hint="Check whether a quote is not closed. If all quotes are closed, shorten the cell.",
+            hint="Look for a quote that is not closed. If there is none, shorten the cell.",
             lines=[line],
         )
     return Problem(

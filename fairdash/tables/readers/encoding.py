@@ -48,7 +48,7 @@ _MARKS = (
 
 _NAMES = {"utf-8-sig": "UTF-8", "utf-8": "UTF-8", "cp1252": "Windows-1252", "utf-16": "UTF-16"}
 
-#: Encodings that Python supports, but that are not used for tables.
+#: Encodings of Python that are never used for tables.
 _NOT_FOR_FILES = {"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7"}
 
 _TO_CSV = "Save the table as CSV (or tab-separated text) and open that file."
@@ -60,7 +60,7 @@ def encoding_name(encoding: str) -> str:
 
 
 def text_encoding(content: bytes, chosen: str | None) -> str:
-    """Return Python's name of a text's encoding, which the user has selected or fairdash detects.
+    """Return Python's name of the encoding that the user has selected or that fairdash detects in a text.
 
     A byte order mark determines the encoding. Without this mark, the encoding is UTF-8 if all bytes are valid
     in UTF-8, and otherwise Windows-1252.
@@ -80,9 +80,9 @@ def text_encoding(content: bytes, chosen: str | None) -> str:
 
 def _check_is_text(content: bytes, *, encoding: str | None = None) -> None:
     """Raise an error if a file is not text, or has NUL bytes and is neither in UTF-16 nor in UTF-32."""
-    for signature, what in _SIGNATURES:
+    for signature, format_name in _SIGNATURES:
         if content.startswith(signature):
-            raise ReadingError.of(f"this file is {what}, not a text table", _TO_CSV)
+            raise ReadingError.of(f"this file is {format_name}, not a text table", _TO_CSV)
     head = content[:2000].removeprefix(codecs.BOM_UTF8).lstrip().lower()
     if head.startswith((b"<!doctype html", b"<html")):
         raise ReadingError.of(
@@ -98,16 +98,16 @@ def _check_is_text(content: bytes, *, encoding: str | None = None) -> None:
     # escapes.
     control = sum(sample.count(bytes([code])) for code in range(1, 32) if code not in b"\t\n\r\v\f\x1a\x1b")
     if b"\x00" in content or control > len(sample) / 200:
-        # A text may also begin with the letters ORC, but only an ORC file also ends with them.
+        # A text may also begin with the letters ORC, but only an ORC file begins and ends with them.
         is_orc = content.startswith(b"ORC") and content[-4:-1] == b"ORC"
-        what = "is an ORC file" if is_orc else "holds binary data"
-        raise ReadingError.of(f"this file {what}, not a text table", _TO_CSV)
+        format_name = "is an ORC file" if is_orc else "holds binary data"
+        raise ReadingError.of(f"this file {format_name}, not a text table", _TO_CSV)
 
 
 def _find_encoding(content: bytes) -> str:
-    guess = _unicode_guess(content)
-    if guess is not None:
-        return guess
+    encoding_guess = _unicode_guess(content)
+    if encoding_guess is not None:
+        return encoding_guess
     for encoding in ("utf-8", "cp1252"):
         if _first_undecodable(content, encoding) is None:
             return encoding
@@ -121,8 +121,8 @@ def _check_encoding(content: bytes, encoding: str) -> str:
         if name.replace("_", "-") in _NOT_FOR_FILES:
             raise LookupError
         "a".encode(name)
-    # An unknown name, or the name of a codec that is not for text, raises LookupError. A NUL character in the
-    # name raises ValueError.
+    # Python raises LookupError for an unknown name and for the name of a codec that is not for text. It
+    # raises ValueError for a name with a NUL character.
     except (LookupError, ValueError):
         raise OptionError.of(
             "there is no encoding of this name",
@@ -146,17 +146,17 @@ def _unicode_guess(content: bytes) -> str | None:
             return encoding if _first_undecodable(content, encoding) is None else None
     # In Western text in UTF-16 without a byte order mark, every second byte is NUL.
     sample = content[:1000]
-    half = len(sample) // 2
-    if half >= 2 and len(content) % 2 == 0:
-        even, odd = sample[0::2].count(0), sample[1::2].count(0)
-        for encoding, zeros, others in (("utf-16-le", odd, even), ("utf-16-be", even, odd)):
-            if zeros > 0.7 * half and others == 0 and _first_undecodable(content, encoding) is None:
+    midpoint = len(sample) // 2
+    if midpoint >= 2 and len(content) % 2 == 0:
+        n_even, n_odd = sample[0::2].count(0), sample[1::2].count(0)
+        for encoding, zeros, others in (("utf-16-le", n_odd, n_even), ("utf-16-be", n_even, n_odd)):
+            if zeros > 0.7 * midpoint and others == 0 and _first_undecodable(content, encoding) is None:
                 return encoding
     return None
 
 
 def _first_undecodable(content: bytes, encoding: str) -> int | None:
-    """Return the position, within 3 bytes, of the first byte that can't be decoded, or None if all can be."""
+    """Return the position (accurate to 3 bytes) of the first byte that can't be decoded, or None."""
     decoder = codecs.getincrementaldecoder(encoding)()
     size = 2**20
     for start in range(0, len(content), size):

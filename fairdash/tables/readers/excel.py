@@ -22,7 +22,7 @@ import pandas as pd
 
 from fairdash.errors import OptionError, Problem, ReadingError
 from fairdash.tables.readers.limits import check_shape, too_large
-from fairdash.tables.readers.report import EXCEL, ReadingOptions, ReadingReport, tell
+from fairdash.tables.readers.report import EXCEL, ReadingOptions, ReadingReport, report_progress
 from fairdash.tables.readers.table import (
     FIRST_INEXACT,
     ROWS_ABOVE,
@@ -32,9 +32,9 @@ from fairdash.tables.readers.table import (
     header_at,
     no_rows,
     no_such_header,
+    rows_above_in_words,
     rows_below,
-    said_above,
-    said_below,
+    rows_below_in_words,
 )
 from fairdash.tables.readers.text_column import ERRORS, MISSING_MARKS, TextColumn
 from fairdash.utils.text import at_lines, counted, few
@@ -68,7 +68,7 @@ def is_workbook(names: Sequence[str]) -> bool:
 
 
 def read_excel(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport]:
-    """Read one sheet of a workbook: the sheet that the user selected, or else the first visible sheet.
+    """Read one sheet of a workbook, which is the sheet that the user selected or the first visible sheet.
 
     The header is the first row that is neither empty nor a title.
 
@@ -96,8 +96,8 @@ class Sheet:
     name
         Name of the sheet.
     rows
-        Cells of each row. The first used row and the first used column of the sheet come first; an empty cell
-        is ``""``.
+        Cells of each row. They begin at the first used row and the first used column of the sheet. An empty
+        cell is ``""``.
     first_line
         Number of the first used row, from 1.
     xml
@@ -115,7 +115,7 @@ class Sheet:
 
 
 def read_sheet(content: bytes, name: str | None) -> Sheet:
-    """Check the size of a sheet, and read its cells unchanged; raise the errors of :func:`read_excel`."""
+    """Check the size of a sheet, and read its cells unchanged, with the errors of :func:`read_excel`."""
     import python_calamine
 
     parts = _parts(content)
@@ -123,7 +123,7 @@ def read_sheet(content: bytes, name: str | None) -> Sheet:
     chosen = _choose(sheets, hidden, name)
     xml = parts[sheets[chosen]]
     _check_cells(xml, parts)
-    tell(f"sheet “{chosen}”")
+    report_progress(f"sheet “{chosen}”")
     try:
         with python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(content)) as book:
             opened = book.get_sheet_by_name(chosen)
@@ -159,12 +159,12 @@ def _choose(sheets: Collection[str], hidden: Collection[str], name: str | None) 
         raise OptionError.of("the workbook has no sheet of this name", f"The workbook has {few(sheets)}.")
     if not sheets:
         raise ReadingError.of("the workbook has no sheet with cells", "Choose another file.")
-    visible_sheets = (each for each in sheets if each not in hidden)
+    visible_sheets = (sheet for sheet in sheets if sheet not in hidden)
     return name if name is not None else next(visible_sheets, next(iter(sheets)))
 
 
 def _parts(content: bytes) -> dict[str, bytes]:
-    """Return the parts of a workbook by name, after a check that the XML declares no entities."""
+    """Return the parts of a workbook by name. Raise an error if the XML declares entities."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             parts = _unpacked(archive)
@@ -201,8 +201,8 @@ def _unpacked(archive: zipfile.ZipFile) -> dict[str, bytes]:
 
 
 def _refuse_entities(part: bytes) -> None:
-    # No spreadsheet program declares a document type. UTF-16 is rejected, because it could hide a document
-    # type from this check.
+    # Spreadsheet programs never declare a document type. UTF-16 is rejected because this check would not find
+    # a document type in it.
     if b"<!DOCTYPE" in part or b"<!ENTITY" in part or b"\x00" in part[:200] or part[:2] in _UTF16:
         raise ReadingError.of(
             "the workbook declares XML entities, or has an unusual encoding",
@@ -238,7 +238,7 @@ def _sheets(parts: dict[str, bytes]) -> tuple[dict[str, str], list[str]]:
 
 
 def _check_cells(cells: bytes, parts: dict[str, bytes]) -> None:
-    """Raise an error for a sheet that is too large; empty cells count, because they also need memory."""
+    """Raise an error for a sheet that is too large. Empty cells count, because they also need memory."""
     count = rows = 0
     column_numbers: dict[bytes, int] = {}
     for column, row in _CELL.findall(cells):
@@ -251,7 +251,7 @@ def _check_cells(cells: bytes, parts: dict[str, bytes]) -> None:
             break
     rows = max(rows, max((int(row) for row in _ROW.findall(cells)), default=0))
     width = max(column_numbers.values(), default=0)
-    # If cells have no position, only their number is known.
+    # For cells without a position, only the total number is known.
     area = max(rows * width, count)
     if area > MAX_EXCEL_CELLS:
         raise ReadingError.of(
@@ -260,7 +260,7 @@ def _check_cells(cells: bytes, parts: dict[str, bytes]) -> None:
         )
     texts = next((part for name, part in parts.items() if name.lower() == "xl/sharedstrings.xml"), b"")
     lengths = np.array([len(text) for text in _TEXT.findall(texts)] or [0])
-    texts_used = np.array([int(place) for place in _TEXT_CELL.findall(cells)], dtype=np.int64)
+    texts_used = np.array([int(index) for index in _TEXT_CELL.findall(cells)], dtype=np.int64)
     total = int(lengths[texts_used[texts_used < len(lengths)]].sum())
     if total > MAX_CHARACTERS:
         raise too_large(f"the sheet's texts have {total:,} characters, more than {MAX_CHARACTERS:,}")
@@ -279,18 +279,18 @@ def _damaged() -> ReadingError:
 
 def _table(sheet: Sheet, options: ReadingOptions) -> TableBuilder:
     rows, first_line = sheet.rows, sheet.first_line
-    filled = [k for k, row in enumerate(rows) if any(cell != "" for cell in row)]
-    if not filled:
+    nonempty_rows = [k for k, row in enumerate(rows) if any(cell != "" for cell in row)]
+    if not nonempty_rows:
         raise empty_file("the sheet", "Choose another sheet or file.")
     if options.header_row is None:
-        header_place = header_at([list(map(_written, rows[k])) for k in filled[:ROWS_ABOVE]])
+        header_place = header_at([list(map(_written, rows[k])) for k in nonempty_rows[:ROWS_ABOVE]])
     else:
-        header_place = _place_of(options.header_row - first_line, filled)
-    header = rows[filled[header_place]]
+        header_place = _place_of(options.header_row - first_line, nonempty_rows)
+    header = rows[nonempty_rows[header_place]]
     check_shape(0, len(header))
-    body, indices_below = filled[header_place + 1 :], list[int]()
+    body, indices_below = nonempty_rows[header_place + 1 :], list[int]()
     if not options.keep_below:
-        last = range(body[max(0, len(body) - ROWS_BELOW)], filled[-1] + 1) if body else ()
+        last = range(body[max(0, len(body) - ROWS_BELOW)], nonempty_rows[-1] + 1) if body else ()
         n_below = rows_below([(k, list(map(_written, rows[k]))) for k in last])
         body, indices_below = body[: len(body) - n_below], body[len(body) - n_below :]
     if not body:
@@ -302,10 +302,10 @@ def _table(sheet: Sheet, options: ReadingOptions) -> TableBuilder:
         default_marks=(*MISSING_MARKS, *ERRORS),
     )
     if header_place:
-        table.notes.append(said_above(filled[header_place] + first_line, header_place))
+        table.notes.append(rows_above_in_words(nonempty_rows[header_place] + first_line, header_place))
     if indices_below:
-        table.notes.append(said_below([k + first_line for k in indices_below]))
-    n_empty = body[-1] - filled[header_place] - len(body)
+        table.notes.append(rows_below_in_words([k + first_line for k in indices_below]))
+    n_empty = body[-1] - nonempty_rows[header_place] - len(body)
     if n_empty:
         table.notes.append(f"Empty lines skipped: {n_empty:,}.")
     is_hidden = np.isin(table.lines, [int(row) for row in _HIDDEN_ROW.findall(sheet.xml)])
@@ -315,7 +315,7 @@ def _table(sheet: Sheet, options: ReadingOptions) -> TableBuilder:
             at_lines(table.lines[is_hidden], int(is_hidden.sum()), word="row"),
         )
         table.notes.append(
-            f"The table includes {counted(count, 'row')} that the sheet hides, as by a filter ({where})."
+            f"The table includes {counted(count, 'row')} hidden in the sheet, perhaps by a filter ({where})."
         )
     refuse_formulas(sheet.xml)
     for position, name in enumerate(table.names):
@@ -323,19 +323,19 @@ def _table(sheet: Sheet, options: ReadingOptions) -> TableBuilder:
     return table
 
 
-def _place_of(row: int, filled: list[int]) -> int:
-    """Convert the index of a row in the used part of the sheet to its index among the non-empty rows."""
-    if row not in filled:
+def _place_of(row: int, nonempty_rows: list[int]) -> int:
+    """Convert a row's index in the used part of the sheet to its index among the non-empty rows."""
+    if row not in nonempty_rows:
         raise no_such_header(row + 1)
-    return filled.index(row)
+    return nonempty_rows.index(row)
 
 
 def refuse_formulas(sheet: bytes) -> None:
     """Raise an error if the sheet has formulas without stored results."""
-    without: dict[str, list[int]] = {}
+    cells_without: dict[str, list[int]] = {}
     if b"<f" in sheet or b":f" in sheet:
         for column, line in _NO_RESULT.findall(sheet):
-            without.setdefault(column.decode(), []).append(int(line))
+            cells_without.setdefault(column.decode(), []).append(int(line))
     problems = [
         Problem(
             what=f"column {letters} of the sheet has formulas without stored results",
@@ -343,7 +343,7 @@ def refuse_formulas(sheet: bytes) -> None:
             lines=lines[:5],
             count=len(lines),
         )
-        for letters, lines in sorted(without.items())
+        for letters, lines in sorted(cells_without.items())
     ]
     if problems:
         raise ReadingError(*problems)
@@ -352,8 +352,8 @@ def refuse_formulas(sheet: bytes) -> None:
 def _add(table: TableBuilder, name: str, cells: list[Any]) -> None:
     kinds = {type(cell) for cell in cells if cell != ""}
     if kinds and not kinds <= {int, float} and not kinds <= {datetime.date, datetime.datetime}:
-        # If a column has cells of several types, its type is detected from the texts of the cells, as in a
-        # delimited file.
+        # If the cells of a column have several types, the type of the column is detected from their text, as
+        # in a delimited file.
         TextColumn(name, [_written(cell) for cell in cells], table).add()
         return
     is_empty = np.array([isinstance(cell, str) for cell in cells])
@@ -371,13 +371,13 @@ def _add_numbers(table: TableBuilder, name: str, numbers: np.ndarray) -> None:
     if not np.isfinite(numbers).all() or (numbers != np.trunc(numbers)).any():
         table.add(name, numbers)
         return
-    long = np.abs(numbers) >= FIRST_INEXACT
-    if not long.any():
+    is_inexact = np.abs(numbers) >= FIRST_INEXACT
+    if not is_inexact.any():
         table.add(name, numbers.astype(np.int64))
         return
     note = (
         f"“{name}” contains whole numbers of which Excel stores only 15 digits, so identifiers may be "
-        f"wrong ({table.places(long)})."
+        f"wrong ({table.places(is_inexact)})."
     )
     table.add(name, numbers, note)
 

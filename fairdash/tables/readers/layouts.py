@@ -19,30 +19,30 @@ from fairdash.tables.grammar import LIKE_NUMBER
 from fairdash.tables.readers.table import ROWS_ABOVE
 from fairdash.tables.readers.text_column import ERRORS, MISSING_MARKS
 
-#: Pattern of a cell between spaces: a text in quotes, or a text without spaces.
+#: Pattern of a cell between spaces, which is a quoted string or a string without spaces.
 _CELL = re.compile(r'"(?:[^"]|"")*"|\S+')
-#: Number of lines to check, minimum share of lines with the same number of cells, and minimum number of
-#: numeric columns.
+#: Spaces separate columns if at least a share `_AGREEING` of the first `_LINES` lines have the same number of
+#: cells, and at least `_MIN_NUMBERS` columns are numeric.
 _LINES, _AGREEING, _MIN_NUMBERS = 1_000, 0.95, 2
-#: In a numeric column with a label, at least this share of the cells below the label must be numbers.
+#: Minimum share of numbers below the label of a numeric column.
 _NUMBERS = 0.9
 _EUROSTAT = re.compile(r"(?:\w+,)*\w+\\\w+(?=\t)")
 _FLAGGED = re.compile(r"\s*(:|-?\d[\d.]*)\s*([a-z]*)\s*")
 
 
 def spaced_as_tabs(text: str) -> str | None:
-    """Replace the spaces between columns by tabs; return None if spaces don't separate columns.
+    """Replace the spaces between columns by tabs. Return None if spaces don't separate the columns.
 
-    If the rows begin with row names, the header has one cell less than the rows, so an empty cell is added at
-    the start of the header. Every line keeps its number.
+    If the rows begin with row names, the header has one cell less than the rows. Then an empty cell is added
+    at the start of the header. The line numbers stay the same.
     """
     lines = text.splitlines()
     cells_of_lines = [_CELL.findall(line) for line in islice(lines, _LINES)]
-    filled = [cells for cells in cells_of_lines if cells]
-    if not filled:
+    nonempty_lines = [cells for cells in cells_of_lines if cells]
+    if not nonempty_lines:
         return None
-    width = Counter(map(len, filled)).most_common(1)[0][0]
-    first_full = next(place for place, cells in enumerate(cells_of_lines) if len(cells) == width)
+    width = Counter(map(len, nonempty_lines)).most_common(1)[0][0]
+    first_full = next(index for index, cells in enumerate(cells_of_lines) if len(cells) == width)
     rows_below = [cells for cells in cells_of_lines[first_full + 1 :] if cells]
     rows = [cells for cells in rows_below if len(cells) == width]
     numbers = sum(all(LIKE_NUMBER.fullmatch(cell) for cell in column) for column in zip(*rows, strict=True))
@@ -76,7 +76,7 @@ def is_of_eurostat(header: str) -> bool:
 
 
 def eurostat_as_tabs(text: str) -> tuple[str, str]:
-    """Return two things: the text of a Eurostat table with a separate column for each key, and a note."""
+    """Return the text of a Eurostat table with a separate column for each key, and a note."""
     n_keys = text.partition("\\")[0].count(",") + 1
     flags, rows = Counter[str](), list[str]()
     for line in text.splitlines():
@@ -85,9 +85,9 @@ def eurostat_as_tabs(text: str) -> tuple[str, str]:
         if not rows:
             key_names[-1] = key_names[-1].partition("\\")[0]
         elif len(key_names) == n_keys:
-            for place, cell in enumerate(cells):
+            for index, cell in enumerate(cells):
                 if (match := _FLAGGED.fullmatch(cell)) is not None:
-                    cells[place] = "" if match[1] == ":" else match[1]
+                    cells[index] = "" if match[1] == ":" else match[1]
                     flags[match[2]] += bool(match[2])
         rows.append("\t".join((*key_names, *cells)))
     counts = ", ".join(f"{flag} ({count:,})" for flag, count in sorted(flags.items()) if flag)
@@ -96,7 +96,7 @@ def eurostat_as_tabs(text: str) -> tuple[str, str]:
 
 
 def is_second_header(first: Sequence[str], following: Sequence[Sequence[str]]) -> bool:
-    """Return whether a table's first row has labels or units: words above at least two numeric columns.
+    """Return whether a table's first row has labels or units (words above at least two numeric columns).
 
     Parameters
     ----------
@@ -111,14 +111,14 @@ def is_second_header(first: Sequence[str], following: Sequence[Sequence[str]]) -
     True
     """
     n_labelled = 0
-    for cell, column in zip((each.strip() for each in first), following, strict=True):
-        known = [each.strip() for each in column if each.strip()]
-        numbers = sum(LIKE_NUMBER.fullmatch(each) is not None for each in known)
+    for cell, column in zip((cell.strip() for cell in first), following, strict=True):
+        filled_cells = [cell.strip() for cell in column if cell.strip()]
+        numbers = sum(LIKE_NUMBER.fullmatch(cell) is not None for cell in filled_cells)
         if LIKE_NUMBER.fullmatch(cell):
             return False
-        if known and numbers >= _NUMBERS * len(known):
-            # The mark of a missing cell is not a label.
-            if not cell or cell in (*MISSING_MARKS, *ERRORS, *known):
+        if filled_cells and numbers >= _NUMBERS * len(filled_cells):
+            # A string that marks a missing cell is not a label.
+            if not cell or cell in (*MISSING_MARKS, *ERRORS, *filled_cells):
                 return False
             n_labelled += 1
     return n_labelled >= _MIN_NUMBERS

@@ -14,16 +14,17 @@ MAX_CELLS = 50 * 10**6
 MAX_PARQUET_CELLS = 100 * 10**6
 MAX_COLUMNS = 10_000
 PARQUET_MARK = b"PAR1"
-#: Memory in bytes that the reading of a table may always use. On a large machine, the limit is higher.
+#: Memory in bytes that the reading of a table may use on any machine. On a large machine, the limit is
+#: higher.
 MAX_MEMORY = 1_500 * 10**6
-#: Minimum memory in bytes per cell (cell, number, and copy in the table) and per row (row number and line
-#: number). Texts and missing cells need more memory.
+#: A cell, its number and its copy in the table need at least `_PER_CELL` bytes of memory. The row number and
+#: the line number of a row need `_PER_ROW` bytes. Strings and missing cells need more memory.
 _PER_CELL, _PER_ROW = 24, 16
 
 
-def too_large(what: str) -> ReadingError:
+def too_large(problem: str) -> ReadingError:
     """Return the error for a table that exceeds a limit."""
-    return ReadingError.of(what, "Take a sample of the rows, or leave columns out.")
+    return ReadingError.of(problem, "Take a sample of the rows, or leave columns out.")
 
 
 def check_file(size: int, begins: bytes) -> None:
@@ -46,13 +47,13 @@ def check_file(size: int, begins: bytes) -> None:
         )
 
 
-def check_shape(rows: int, columns: int, *, about: str = "", most: int | None = None) -> None:
+def check_shape(rows: int, columns: int, *, subject: str = "", most: int | None = None) -> None:
     """Check a table's rows and columns before its cells are read.
 
     Parameters
     ----------
-    about
-        Word that precedes the numbers if they are estimates.
+    subject
+        Word before the numbers if they are estimates, such as “about”.
     most
         Maximum number of cells; by default MAX_CELLS.
 
@@ -63,21 +64,21 @@ def check_shape(rows: int, columns: int, *, about: str = "", most: int | None = 
     """
     most = MAX_CELLS if most is None else most
     if columns > MAX_COLUMNS:
-        raise too_large(f"the table has {about}{columns:,} columns, more than {MAX_COLUMNS:,}")
+        raise too_large(f"the table has {subject}{columns:,} columns, more than {MAX_COLUMNS:,}")
     if not 0 <= rows * columns <= most:
-        raise too_large(f"the table has {about}{rows * columns:,} cells, more than {most:,}")
+        raise too_large(f"the table has {subject}{rows * columns:,} cells, more than {most:,}")
 
 
 def check_memory(rows: int, columns: int) -> None:
-    """Check the memory that a table needs, which does not follow from the size of the file.
+    """Check the memory that a table needs. The size of the file does not determine it.
 
     Raises
     ------
     ReadingError
         The table needs more memory than MAX_MEMORY, and more than a quarter of the memory that a run may use.
     """
-    needed, most = rows * (_PER_ROW + _PER_CELL * columns), max(MAX_MEMORY, most_memory() // 4)
-    if needed > most:
+    needed, largest = rows * (_PER_ROW + _PER_CELL * columns), max(MAX_MEMORY, most_memory() // 4)
+    if needed > largest:
         raise too_large(
-            f"reading the table takes about {needed / 1e9:,.1f} GB of memory, more than {most / 1e9:,.1f}"
+            f"reading the table takes about {needed / 1e9:,.1f} GB of memory, more than {largest / 1e9:,.1f}"
         )

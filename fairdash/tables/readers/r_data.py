@@ -1,6 +1,6 @@
-"""Reader of R's files: it reads one data frame of an ``.rda`` file, or the data frame of an ``.rds`` file.
+"""Reader of R's files, which reads one data frame of an ``.rda`` file or the data frame of an ``.rds`` file.
 
-If the library rdata does not know the class of an object, it ignores the class: 64-bit integers, for example,
+If the library rdata does not know the class of an object, it ignores the class. For example, 64-bit integers
 become floats with wrong values. Therefore this module has a constructor for every class that it supports.
 Columns of other classes are left out, and a note names them.
 """
@@ -25,17 +25,17 @@ from fairdash.utils.text import few
 
 #: First bytes of an unpacked .rda file, in binary or text form.
 _RDA = (b"RDX2\nX\n", b"RDX3\nX\n", b"RDA2\nA\n", b"RDA3\nA\n")
-#: Pattern for the first bytes of R's files. The first bytes of an .rds file in text form include the versions
-#: of R that write and read the file.
+#: Pattern of the first bytes of R's files. An .rds file in text form begins with the version of R that wrote
+#: it, and the oldest version that can read it.
 R_FILE = re.compile(rb"RD(?:X[23]\nX|A[23]\nA)\n|X\n\0\0\0[\x02\x03]|A\n[23]\n\d{6}\n(?:131840|197888)\n")
-#: Name for the table of an .rds file, which stores no name.
-_ALONE = "table"
+#: Name of the table in an .rds file, because such a file stores no name.
+_UNNAMED_TABLE = "table"
 #: R's missing value among 64-bit integers.
 _MISSING_64 = np.iinfo(np.int64).min
 
 
 class _Column(NamedTuple):
-    """Cells of a column of a supported class, and a note, in which `{}` stands for the column's name."""
+    """Cells of a column of a supported class, and a note. In the note, `{}` stands for the column's name."""
 
     values: Any
     note: str = ""
@@ -54,7 +54,7 @@ class _Frame(NamedTuple):
 
 
 def read_rda(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport]:
-    """Read a data frame of an unpacked ``.rda`` or ``.rds`` file: the selected data frame, or else the first.
+    """Read the selected or else the first data frame of an unpacked ``.rda`` or ``.rds`` file.
 
     Raises
     ------
@@ -64,18 +64,20 @@ def read_rda(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, Rea
         The file has no data frame of the selected name.
     """
     objects, warnings_of_rdata = _objects(content)
-    frames = {name: each for name, each in objects.items() if isinstance(each, _Frame)}
+    frames = {name: value for name, value in objects.items() if isinstance(value, _Frame)}
     other_objects = [name for name in objects if name not in frames]
     if not frames:
-        what = f", but {few(other_objects)}" if other_objects and other_objects != [_ALONE] else ""
+        objects_text = (
+            f", but {few(other_objects)}" if other_objects and other_objects != [_UNNAMED_TABLE] else ""
+        )
         raise ReadingError.of(
-            f"the R file holds no data frame{what}", "Save a data frame in R: save(table, file=…)."
+            f"the R file holds no data frame{objects_text}", "Save a data frame in R: save(table, file=…)."
         )
     chosen = next(iter(frames)) if options.sheet is None else options.sheet
     if chosen not in frames:
         raise OptionError.of("the file has no table of this name", f"The file has {few(frames)}.")
     columns = frames[chosen].columns
-    n_rows = max((len(each) for each in map(_values, columns.values()) if each is not None), default=0)
+    n_rows = max((len(column) for column in map(_values, columns.values()) if column is not None), default=0)
     check_shape(n_rows, len(columns))
     if n_rows == 0:
         raise no_rows("the data frame")
@@ -87,32 +89,32 @@ def read_rda(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, Rea
             f"These objects of the file are not read, because they are no data frames: {few(other_objects)}."
         )
     table.notes += warnings_of_rdata
-    left_out: dict[str, list[str]] = {}
+    names_by_reason: dict[str, list[str]] = {}
     for name, column in zip(table.names, columns.values(), strict=True):
         note = column.note.replace("{}", f"“{name}”") if isinstance(column, _Column) else ""
         values = _values(column)
         if values is None or len(values) != n_rows or not _add_series(table, name, values, note):
-            left_out.setdefault(_kind_of(column), []).append(name)
-    if sum(map(len, left_out.values())) == len(table.names):
+            names_by_reason.setdefault(_kind_of(column), []).append(name)
+    if sum(map(len, names_by_reason.values())) == len(table.names):
         raise ReadingError.of("no column holds numbers, text or dates", "Choose another table.")
-    for kind, names in left_out.items():
+    for kind, names in names_by_reason.items():
         table.leave_out(names, kind)
     table.count_missing()
     return table.finish(R_DATA, sheet=chosen, sheets=tuple(frames))
 
 
 def frame_names(content: bytes) -> tuple[str, ...]:
-    """Return the names of the data frames in a file; raise a ReadingError for a damaged file."""
-    return tuple(name for name, each in _objects(content)[0].items() if isinstance(each, _Frame))
+    """Return the names of the data frames in a file. Raise a ReadingError for a damaged file."""
+    return tuple(name for name, value in _objects(content)[0].items() if isinstance(value, _Frame))
 
 
 def _objects(content: bytes) -> tuple[dict[str, Any], list[str]]:
-    """Return the objects of a file by name, and rdata's warnings; an unsupported object is an `_Unknown`."""
+    """Return the objects of a file by name, and rdata's warnings. Unsupported objects become `_Unknown`."""
     import rdata
     from rdata.parser import DEFAULT_ALTREP_MAP
 
     def limited(constructor: Any) -> Any:
-        # R stores the numbers 1:n in a few bytes. As an array, they could need more than the available
+        # R stores the numbers 1:n in a few bytes. An array of these numbers could exceed the available
         # memory.
         def expand(state: Any) -> Any:
             if not 0 <= float(state.value[0]) <= limits.MAX_CELLS:
@@ -132,7 +134,7 @@ def _objects(content: bytes) -> tuple[dict[str, Any], list[str]]:
             parsed = rdata.parser.parse_data(
                 content, altrep_constructor_dict=constructors, extension=".rds" if is_rds else ".rda"
             )
-            objects = [(_ALONE, parsed.object)] if is_rds else list(_named_objects(parsed.object))
+            objects = [(_UNNAMED_TABLE, parsed.object)] if is_rds else list(_named_objects(parsed.object))
         except ReadingError:
             raise
         # The parser may raise any Python error for a damaged file.
@@ -142,8 +144,8 @@ def _objects(content: bytes) -> tuple[dict[str, Any], list[str]]:
                 "Save only the table in R: saveRDS(table, file=…).",
             ) from error
         converted = {name: _converted(each) for name, each in objects}
-    messages = dict.fromkeys(str(each.message).rstrip(".") for each in caught_warnings)
-    return converted, [f"The reader of R's files says: {each}." for each in messages]
+    messages = dict.fromkeys(str(warning.message).rstrip(".") for warning in caught_warnings)
+    return converted, [f"The reader of R's files says: {message}." for message in messages]
 
 
 def _named_objects(pairs: Any) -> Iterator[tuple[str, Any]]:
@@ -155,11 +157,11 @@ def _named_objects(pairs: Any) -> Iterator[tuple[str, Any]]:
         pairs = pairs.value[1]
 
 
-def _converted(found: Any) -> Any:
+def _converted(r_objects: Any) -> Any:
     import rdata
 
     try:
-        return rdata.conversion.convert(found, constructor_dict=_Classes(), default_encoding="cp1252")
+        return rdata.conversion.convert(r_objects, constructor_dict=_Classes(), default_encoding="cp1252")
     # If rdata can't convert an object, such as a function, the tables in the file can still be read.
     except Exception:
         return _Unknown("an object that can't be converted")
@@ -173,11 +175,11 @@ def _frame(columns: Any, attributes: Mapping[str, Any]) -> _Frame | _Unknown:
 
 
 def _levels(codes: Any, attributes: Mapping[str, Any]) -> pd.Categorical:
-    """Return the level of each cell of a factor; a level NA, which `addNA` creates, means a missing cell."""
+    """Return the level of each cell of a factor. The level NA, from `addNA`, means a missing cell."""
     levels = [None, *attributes["levels"]]
     cells = np.array(levels, dtype=object)[np.ma.filled(codes, 0)]
-    known = [each for each in levels if each is not None]
-    return pd.Categorical(cells, categories=known, ordered="ordered" in attributes["class"])
+    given_levels = [level for level in levels if level is not None]
+    return pd.Categorical(cells, categories=given_levels, ordered="ordered" in attributes["class"])
 
 
 def _dates(days: Any, _: Mapping[str, Any]) -> _Column:
@@ -194,21 +196,21 @@ def _times(seconds: Any, attributes: Mapping[str, Any]) -> _Column:
 
 def _local_times(parts: Any, _: Mapping[str, Any]) -> _Column:
     part = {name: _floats(parts[name]) for name in ("year", "mon", "mday", "hour", "min", "sec")}
-    known = np.isfinite(np.stack(list(part.values()))).all(axis=0)
-    year, month = (np.where(known, part[name], 0).astype(np.int64) for name in ("year", "mon"))
+    is_finite = np.isfinite(np.stack(list(part.values()))).all(axis=0)
+    year, month = (np.where(is_finite, part[name], 0).astype(np.int64) for name in ("year", "mon"))
     days = (year * 12 + month - 70 * 12).astype("datetime64[M]").astype("datetime64[s]")
     seconds = ((part["mday"] - 1) * 24 + part["hour"]) * 3600 + part["min"] * 60 + part["sec"]
-    times = days + np.where(known, seconds, 0).astype("timedelta64[s]")
-    return _Column(pd.Series(np.where(known, times, np.datetime64("NaT"))))
+    times = days + np.where(is_finite, seconds, 0).astype("timedelta64[s]")
+    return _Column(pd.Series(np.where(is_finite, times, np.datetime64("NaT"))))
 
 
 def _instants(numbers: Any, seconds: int) -> pd.Series:
     """Convert times since 1970, in units of `seconds` seconds, to datetimes."""
     cells = _floats(numbers)
     # 64-bit microseconds can represent about 9.2e12 seconds before and after 1970.
-    known = np.isfinite(cells) & (np.abs(cells) * seconds < 9e12)
-    times = np.where(known, cells * seconds, 0.0).round().astype("datetime64[s]").astype("datetime64[us]")
-    return pd.Series(np.where(known, times, np.datetime64("NaT")))
+    is_valid = np.isfinite(cells) & (np.abs(cells) * seconds < 9e12)
+    times = np.where(is_valid, cells * seconds, 0.0).round().astype("datetime64[s]").astype("datetime64[us]")
+    return pd.Series(np.where(is_valid, times, np.datetime64("NaT")))
 
 
 def _spans(numbers: Any, attributes: Mapping[str, Any]) -> _Column:
@@ -223,7 +225,7 @@ def _long_integers(numbers: Any, _: Mapping[str, Any]) -> _Column:
 
 
 def _labelled(codes: Any, attributes: Mapping[str, Any]) -> _Column:
-    """Replace codes by haven's labels if every code has a label; codes declared missing become missing."""
+    """Replace codes by haven's labels if every code has one. Codes declared missing become missing."""
     values = pd.Series(_values(codes), copy=True)
     is_declared_missing = np.zeros(len(values), dtype=bool)
     if (missing_codes := attributes.get("na_values")) is not None:
@@ -246,12 +248,12 @@ def _labelled(codes: Any, attributes: Mapping[str, Any]) -> _Column:
     return _Column(values, note if is_declared_missing.any() else "")
 
 
-def _as_it_is(values: Any, _: Mapping[str, Any]) -> Any:
+def _unchanged(values: Any, _: Mapping[str, Any]) -> Any:
     return values
 
 
 class _Classes(dict[str | bytes, Callable[[Any, Mapping[str, Any]], Any]]):
-    """Map from R's classes to constructors; for an unknown class, the constructor stores its name."""
+    """Map from R's classes to constructors. For an unknown class, the constructor only stores the name."""
 
     def __init__(self) -> None:
         from rdata.conversion import DEFAULT_CLASS_MAP
@@ -271,15 +273,15 @@ class _Classes(dict[str | bytes, Callable[[Any, Mapping[str, Any]], Any]]):
                 "haven_labelled": _labelled,
                 "labelled": _labelled,
                 # rdata would give a time series an index that differs from the index of the data frame.
-                "ts": _as_it_is,
-                "AsIs": _as_it_is,
+                "ts": _unchanged,
+                "AsIs": _unchanged,
             }
         )
 
     def get(self, name: Any, default: Any = None) -> Any:  # noqa: ARG002 - every class has a constructor
         def other(values: Any, attributes: Mapping[str, Any]) -> Any:
-            known = next((each for each in attributes["class"] if each in self), None)
-            return _Unknown(f"of R's class “{name}”") if known is None else self[known](values, attributes)
+            label = next((class_name for class_name in attributes["class"] if class_name in self), None)
+            return _Unknown(f"of R's class “{name}”") if label is None else self[label](values, attributes)
 
         return super().get(name, other)
 
@@ -294,10 +296,10 @@ def _kind_of(column: Any) -> str:
 
 
 def _plain(values: Any) -> Any:
-    """Return an array without R's names of cells; a matrix with one column becomes an array (n,)."""
+    """Return an array without R's names of cells. A matrix with one column becomes an array (n,)."""
     # rdata returns an xarray object for named cells.
     values = values.values if hasattr(values, "coords") else values
-    # rdata returns a Python list for an R list. A list of unequal parts can't become an array.
+    # rdata returns an R list as a Python list. A list whose parts differ in length can't become an array.
     return values[:, 0] if getattr(values, "ndim", 1) == 2 and values.shape[1] == 1 else values
 
 
@@ -306,7 +308,7 @@ def _floats(values: Any) -> np.ndarray:
     if isinstance(values, np.ma.MaskedArray):
         values = np.ma.filled(values.astype(float), np.nan)
     cells = np.asarray(values, dtype=float)
-    # R's NA is a signalling NaN, of which numpy warns in arithmetic.
+    # R's NA is a signalling NaN, for which numpy issues warnings in arithmetic.
     return np.where(np.isnan(cells), np.nan, cells)
 
 
@@ -323,7 +325,7 @@ def _values(column: Any) -> Any:
 
 
 def _add_series(table: TableBuilder, name: str, cells: Any, note: str) -> bool:
-    """Add a column to the table if Arrow can convert it to a readable type; return whether it was added."""
+    """Add a column to the table if Arrow can convert it to a readable type. Return whether it was added."""
     import pyarrow as pa
 
     try:

@@ -1,4 +1,4 @@
-r"""Entry point of the readers: it unpacks archives, detects the format, and reports on the reading.
+r"""Entry point of the readers, which unpacks archives, detects the format, and reports on the reading.
 
 >>> frame, report = read_table("price;age\n1,5;40\n2,25;50\n".encode(), name="prices.csv")
 >>> frame["price"].tolist()
@@ -62,10 +62,10 @@ _FIRST_BYTES = ((limits.PARQUET_MARK, PARQUET),)
 
 _GZIP, _ZIP, _BZIP2, _XZ = b"\x1f\x8b", b"PK\x03\x04", b"BZh", b"\xfd7zXZ\x00"
 _ZIP_ENTRY = b"PK\x01\x02"
-#: Maximum number of parts of a gzip file, or of entries of a zip archive. Even empty parts need time.
+#: Maximum number of parts of a gzip file, or of entries of a zip archive. Even empty parts take time.
 MAX_PARTS = 20_000
-_AT_ONCE = 2**16
-#: Maximum memory in bytes for the unpacking of an xz file; its header states how much memory is needed.
+_CHUNK_BYTES = 2**16
+#: Maximum memory in bytes for the unpacking of an xz file. The header of the file states how much it needs.
 _XZ_MEMORY = 256 * 2**20
 #: Name of a file that occurs in the zip archive of every Excel workbook.
 _OFFICE = "[Content_Types].xml"
@@ -104,7 +104,7 @@ def read_table(
     """Read a text, Parquet, Excel, R, SAS, Stata or SPSS file, which may be compressed (gzip, zip).
 
     The format is detected from the content, not from the name. In a text file, a column becomes numeric only
-    if all its cells are numbers in the same notation; codes with leading zeros and integers above 2⁵³ stay
+    if all its cells are numbers in the same notation. Codes with leading zeros and integers above 2⁵³ stay
     text. Columns of "true" and "false" become booleans. Columns of dates become dates unless day and month
     are ambiguous. Files in the other formats state the types of their columns.
 
@@ -119,8 +119,8 @@ def read_table(
         See :class:`~fairdash.tables.readers.report.ReadingOptions`. fairdash detects the value of an option
         that you omit, and reports it.
     columns
-        Columns to read, which saves time and memory; None for all columns. Only for Parquet files: from files
-        in other formats, all columns are read.
+        Columns to read, or None for all columns. Fewer columns save time and memory. This applies only to
+        Parquet files. From files in other formats, all columns are read.
 
     Returns
     -------
@@ -185,15 +185,15 @@ def read_content(
     if options.header_row is not None and kind not in (TEXT, EXCEL):
         raise OptionError.of(f"{FORMATS[kind]} has no line of names to choose", "Omit this option.")
     if options.sheet is not None and kind not in (EXCEL, R_DATA) and not transport_tables(content):
-        what = FORMATS.get(kind, "a text table")
-        raise OptionError.of(f"{what} has no sheets to choose from", "Omit this option.")
+        format_name = FORMATS.get(kind, "a text table")
+        raise OptionError.of(f"{format_name} has no sheets to choose from", "Omit this option.")
     if kind == PARQUET:
         frame, report = read_parquet(content, options, columns)
     else:
         frame, report = READERS[kind](content, options)
     for name in options.one_spelling:
         if columns is None and name not in frame:
-            raise OptionError.of("the table has no such column", "Name one of its columns.", column=name)
+            raise OptionError.of("the table has no such column", "Name an existing column.", column=name)
     doubts = (sentence for name in frame for sentence in doubts_about(frame[name]))
     report = replace(report, notes=(*report.notes, *doubts))
     if packed is not None:
@@ -217,14 +217,14 @@ def file_contents(content: bytes) -> tuple[str, tuple[str, ...]]:
 
 
 def _kind_of(content: bytes) -> str:
-    """Detect a file's format by its first bytes; the default is text."""
+    """Detect a file's format by its first bytes. The default is text."""
     for first, kind in _FIRST_BYTES:
         if content.startswith(first):
             return kind
     if R_FILE.match(content[:40]):
         return R_DATA
-    if (found := parser_of(content)) is not None:
-        return found[0]
+    if (parser := parser_of(content)) is not None:
+        return parser[0]
     if content.startswith(_ZIP):
         try:
             with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -235,7 +235,7 @@ def _kind_of(content: bytes) -> str:
 
 
 def bytes_of(source: str | Path | bytes) -> bytes:
-    """Return the bytes of a file; raise ReadingError if it can't be opened or is too large."""
+    """Return the bytes of a file. Raise a ReadingError if the file can't be opened or is too large."""
     if isinstance(source, bytes):
         return source
     try:
@@ -247,8 +247,8 @@ def bytes_of(source: str | Path | bytes) -> bytes:
         with Path(source).open("rb") as file:
             check_file(Path(source).stat().st_size, file.read(len(limits.PARQUET_MARK)))
         return Path(source).read_bytes()
-    # A FairdashError is raised again before its base classes ValueError and OSError are caught. Any other
-    # ValueError means that the path contains a NUL character.
+    # A FairdashError is also a ValueError or an OSError, so it is raised again first. Any other ValueError
+    # means that the path contains a NUL character.
     except FairdashError:
         raise
     except (OSError, ValueError) as error:
@@ -259,14 +259,14 @@ def bytes_of(source: str | Path | bytes) -> bytes:
 
 
 def unpack(content: bytes, *, largest: int) -> tuple[bytes, str | None]:
-    """Extract the single file of a supported archive; return other content unchanged.
+    """Extract the single file of a supported archive. Return other content unchanged.
 
     Parameters
     ----------
     content
         Content of a file of any kind.
     largest
-        Maximum size in bytes of the unpacked file. The unpacking stops at this size, so that a small archive
+        Maximum size in bytes of the unpacked file. Unpacking stops at this size, so that a small archive
         can't fill the memory.
 
     Returns
@@ -274,7 +274,7 @@ def unpack(content: bytes, *, largest: int) -> tuple[bytes, str | None]:
     bytes
         Content of the archive, or `content`.
     str or None
-        Kind of archive; None if nothing was unpacked.
+        Kind of archive, or None if nothing was unpacked.
 
     Raises
     ------
@@ -311,7 +311,7 @@ def unpack(content: bytes, *, largest: int) -> tuple[bytes, str | None]:
                     )
                 with archive.open(_single_table_file(members)) as packed:
                     unpacked = packed.read(largest + 1)
-        # A ReadingError is raised again before its base class ValueError is caught.
+        # A ReadingError is also a ValueError, so it is raised again first.
         except ReadingError:
             raise
         except _DAMAGED as error:
@@ -341,15 +341,15 @@ def unpack(content: bytes, *, largest: int) -> tuple[bytes, str | None]:
 
 
 def _gunzip(content: bytes, largest: int) -> bytes:
-    """Return the content of a gzip file, at most `largest` + 1 bytes; raise ValueError if it is truncated.
+    """Return the content of a gzip file, at most `largest` + 1 bytes. Raise ValueError if it is truncated.
 
     A gzip file may consist of several parts. Even an empty part takes time, so the number of parts is
     limited.
     """
     content_parts, size, parts, has_begun = [], 0, 0, False
     unpacker = zlib.decompressobj(wbits=31)
-    for start in range(0, len(content), _AT_ONCE):
-        block = content[start : start + _AT_ONCE]
+    for start in range(0, len(content), _CHUNK_BYTES):
+        block = content[start : start + _CHUNK_BYTES]
         while block and size <= largest:
             if not has_begun:
                 # The gzip format allows zeros as padding after the last part.
@@ -367,17 +367,17 @@ def _gunzip(content: bytes, largest: int) -> bytes:
     return b"".join(content_parts)
 
 
-def _too_many(what: str) -> ReadingError:
+def _too_many(problem: str) -> ReadingError:
     return ReadingError.of(
-        f"this is {what} of more than {MAX_PARTS:,} parts",
+        f"this is {problem} of more than {MAX_PARTS:,} parts",
         "Unpack the archive, and open the table itself.",
     )
 
 
 def _single_table_file(members: list[zipfile.ZipInfo]) -> zipfile.ZipInfo:
     """Return the single file of an archive that may contain a table."""
-    # Recent versions of Python accept an entry without a name, and older versions fail, so it is always
-    # refused.
+    # An entry without a name is always rejected, because older versions of Python fail on it and recent
+    # versions accept it.
     if not all(member.filename for member in members):
         raise zipfile.BadZipFile
     files = [
@@ -394,7 +394,7 @@ def _single_table_file(members: list[zipfile.ZipInfo]) -> zipfile.ZipInfo:
         )
     (file,) = files
     locked = file.flag_bits & 1
-    # Other compression methods are refused, because unpacking could then need any amount of memory.
+    # Other compression methods are rejected, because unpacking could need any amount of memory.
     if locked or file.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise ReadingError.of(
             "the zip archive has a password" if locked else "the zip archive has an unusual compression",
@@ -403,8 +403,8 @@ def _single_table_file(members: list[zipfile.ZipInfo]) -> zipfile.ZipInfo:
     return file
 
 
-def _damaged(what: str) -> ReadingError:
+def _damaged(problem: str) -> ReadingError:
     return ReadingError.of(
-        f"this is {what} that is incomplete or damaged",
+        f"this is {problem} that is incomplete or damaged",
         "Download the file again, or create the archive again.",
     )

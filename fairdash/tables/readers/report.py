@@ -1,4 +1,4 @@
-"""Options for reading a file, messages on the progress, and the report on the result."""
+"""Options for reading a file, messages on progress, and the report on the result."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar",
 
 Renamed = tuple[tuple[int, str], ...]
 
-# The listener is not an argument of the readers, because the table cache uses the arguments as keys.
+# The listener is not an argument of the readers, because the cache of tables uses their arguments as keys.
 _LISTENER: ContextVar[Callable[[str], None] | None] = ContextVar("listener", default=None)
 
 
@@ -44,21 +44,21 @@ class ReadingOptions:
     decimal
         ``"."`` or ``","``.
     missing_values
-        Texts that mean a missing cell, besides the empty cell. They replace the default texts.
+        Strings that mean a missing cell, in addition to the empty cell. They replace the default strings.
     also_missing
-        Further texts or numbers that mean a missing cell, in all columns (``"999"``) or in one column
+        Further strings or numbers that mean a missing cell, in all columns (``"999"``) or in one column
         (``"age=999"``).
     sheet
         Sheet of a workbook, or table of an R file or a SAS transport file.
     number_names
-        Whether to add numbers to repeated names: the second ``age`` becomes ``age (2)``.
+        True to add numbers to repeated names. The second ``age`` becomes ``age (2)``.
     header_row
         Line of a text, or row of a sheet, with the names of the columns. All lines above it are ignored.
     keep_below
-        Whether to read totals and notes below the table as rows.
+        True to read totals and notes below the table as rows.
     one_spelling
-        Columns in which levels that differ only in capitals or spaces are replaced by the most frequent of
-        them.
+        Columns whose levels may differ only in capitals or spaces. The most frequent spelling replaces the
+        others.
     """
 
     encoding: str | None = None
@@ -98,9 +98,9 @@ class ReadingReport:
     decimal_commas
         Map from columns to numbers of cells with a decimal comma.
     missing_marks
-        Texts that mean a missing cell, besides the empty cell.
+        Strings that mean a missing cell, in addition to the empty cell.
     missing_found
-        Map from these texts to numbers of cells; ``""`` is the empty cell.
+        Map from these strings to numbers of cells, where ``""`` is the empty cell.
     units
         Map from columns to the currency or percent sign in their cells.
     renamed
@@ -135,24 +135,26 @@ class ReadingReport:
 
     def sentences(self) -> tuple[str, ...]:
         """Describe the reading in plain sentences, the most important sentence first."""
-        way = FORMATS.get(self.format, "")
+        title = FORMATS.get(self.format, "")
         if self.encoding is not None and self.delimiter is not None:
-            way = f"{encoding_name(self.encoding)} with {_delimiter_name(self.delimiter)}s between the cells"
-        words = [f"Read as {way}: {counted(self.n_rows, 'row')}, {counted(self.n_columns, 'column')}."]
+            title = (
+                f"{encoding_name(self.encoding)} with {_delimiter_name(self.delimiter)}s between the cells"
+            )
+        words = [f"Read as {title}: {counted(self.n_rows, 'row')}, {counted(self.n_columns, 'column')}."]
         if self.decimal_commas:
             words.append(
                 f"Numbers with a decimal comma: {counted(sum(self.decimal_commas.values()), 'cell')} in "
                 f"{counted(len(self.decimal_commas), 'column')} ({few(self.decimal_commas)})."
             )
         if self.units:
-            listed = ", ".join(f"“{column}” in {unit}" for column, unit in self.units.items())
-            words.append(f"Units are removed from numbers and stored separately: {listed}.")
+            units_in_text = ", ".join(f"“{column}” in {unit}" for column, unit in self.units.items())
+            words.append(f"Units are removed from numbers and stored separately: {units_in_text}.")
         if self.missing_found:
-            listed = ", ".join(
+            units_in_text = ", ".join(
                 f"{count:,} {f'marked “{mark}”' if mark else 'empty'}"
                 for mark, count in sorted(self.missing_found.items(), key=lambda item: -item[1])
             )
-            words.append(f"Missing cells: {listed}.")
+            words.append(f"Missing cells: {units_in_text}.")
         else:
             words.append("No cell is missing.")
         if self.renamed:
@@ -170,8 +172,8 @@ def _delimiter_name(delimiter: str) -> str:
 
 
 @contextmanager
-def heard_by(listener: Callable[[str], None]) -> Iterator[None]:
-    """Send the readers' progress messages in this context to a listener; a message is the end of a sentence.
+def listen_with(listener: Callable[[str], None]) -> Iterator[None]:
+    """Send the readers' progress messages in this context, such as “100 rows so far”, to a listener.
 
     Examples
     --------
@@ -187,8 +189,8 @@ def heard_by(listener: Callable[[str], None]) -> Iterator[None]:
         _LISTENER.reset(token)
 
 
-def tell(what: str) -> None:
+def report_progress(message: str) -> None:
     """Send a message on the progress of the reading to the listener, if there is one."""
     listener = _LISTENER.get()
     if listener is not None:
-        listener(what)
+        listener(message)

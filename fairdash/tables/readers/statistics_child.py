@@ -17,16 +17,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-#: Letters of Stata's formats for periods, and the number of these periods per year. Stata counts from 1960.
+#: Letters of Stata's formats for periods, such as "m" for months, and the number of periods per year. Stata
+#: counts periods from 1960.
 _PERIODS = {"w": 52, "m": 12, "q": 4, "h": 2}
 _STATA = re.compile(r"%-?(?:t(?P<unit>[dcCwmqh])|d)")
-#: Formats that the parser does not support: dates and times of SAS, and periods of SPSS.
+#: Formats that the parser does not support, namely dates and times of SAS and periods of SPSS.
 _SAS_DATES = re.compile(
     r"(?:MONYY|YYMM|MMYY|YYQ|YYWEEK|WORDDAT|WEEKDAT|NLDATE|EURDF(?!DT)|JUL|PDJUL|QTR|YEAR|WEEK[UVW]|MINGUO)"
 )
 _SAS_TIMES = re.compile(r"(?:NLDATM|EURDFDT|DT(?!DATE)|[BE]8601D[XZ])")
 _SPSS_PERIODS = re.compile(r"(?:MO|Q|WK)YR")
-#: Pattern of texts that occur in the names of formats for dates or times.
+#: Pattern of words in the names of formats for dates or times.
 _OF_TIME = re.compile(r"DATE|DATM|TIME|MON|YEAR|YR|WEEK|%-?t[^y]")
 _EPOCHS = {
     "read_dta": np.datetime64("1960-01-01"),
@@ -37,7 +38,7 @@ _EPOCHS = {
 #: Number of seconds before and after 1970 that 64-bit microseconds can represent (rounded down).
 _MAX_SECONDS = 9e12
 
-_SAVE_AGAIN = "Save the file again, or export it as CSV."
+_SAVE_HINT = "Save the file again, or export it as CSV."
 
 
 class Refused(Exception):
@@ -56,18 +57,18 @@ def main(parser: str, source: str, target: str, most_columns: int, most_cells: i
         report: dict[str, Any] = {"notes": notes}
     except Refused as refused:
         report = dict(zip(("problem", "hint"), refused.args, strict=True))
-    except TooLarge as large:
-        report = {"shape": large.args}
+    except TooLarge as size_error:
+        report = {"shape": size_error.args}
     except MemoryError:
         report = {"memory": most_memory}
     print(json.dumps(report))
 
 
-def _limit_memory(most: int) -> None:
+def _limit_memory(max_memory: int) -> None:
     if sys.platform != "win32":
         import resource
 
-        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+        resource.setrlimit(resource.RLIMIT_AS, (max_memory, max_memory))
 
 
 def _convert(parser: str, source: str, target: str, most_columns: int, most_cells: int) -> list[str]:
@@ -78,12 +79,12 @@ def _convert(parser: str, source: str, target: str, most_columns: int, most_cell
     # The header of an SPSS file lists the codes of missing values. Cells of Stata and SAS files contain codes
     # such as .a.
     lettered = {"user_missing": True} if parser in ("read_dta", "read_sas7bdat") else {}
-    # The numbers of rows and columns in the header are checked first. They may be wrong or missing, so the
-    # table is also checked later.
+    # The header states the numbers of rows and columns, which are checked first. They may be wrong or
+    # missing, so the table is also checked later.
     meta = _read(read, source, metadataonly=True, **coded)[1]
     n_columns = len(meta.column_names)
     if n_columns == 0:
-        raise Refused("the file has no columns", _SAVE_AGAIN)
+        raise Refused("the file has no columns", _SAVE_HINT)
     _check(n_columns, meta.number_rows or 0, most_columns, most_cells)
     most_rows = most_cells // n_columns + 1
     frame, cells = _read(read, source, dates_as_pandas_datetime=True, row_limit=most_rows, **lettered)
@@ -106,14 +107,14 @@ def _convert(parser: str, source: str, target: str, most_columns: int, most_cell
         frame[name] = _plain(values)
     missing = [name for name in meta.column_names if _has_missing_codes(meta, name)]
     texts = []
-    for names, what in (
+    for names, kind in (
         (labelled, "Codes are replaced by the file's labels"),
         (partly, "Codes are kept, because the file has labels for only some of them"),
         (missing, "Codes that the file declares as missing become missing cells"),
     ):
         if names:
-            shown = ", ".join(f"“{name}”" for name in names[:3])
-            texts.append(f"{what}: {shown}{f' and {len(names) - 3:,} more' if len(names) > 3 else ''}.")
+            examples = ", ".join(f"“{name}”" for name in names[:3])
+            texts.append(f"{kind}: {examples}{f' and {len(names) - 3:,} more' if len(names) > 3 else ''}.")
     frame.to_parquet(target, index=False)
     return texts + notes
 
@@ -122,29 +123,29 @@ def _without_missing_codes(values: pd.Series, letters: list[str], notes: list[st
     """Replace Stata's or SAS's codes of missing cells, such as .a, by missing cells."""
     coded = values.isin(letters)
     count = f"{coded.sum():,} cells" if coded.sum() != 1 else "1 cell"
-    shown = ", ".join(f".{each}" for each in sorted(letters)[:5])
+    examples = ", ".join(f".{letter}" for letter in sorted(letters)[:5])
     verb = "is" if coded.sum() == 1 else "are"
-    notes.append(f"“{values.name}”: {count} with a code for a missing value ({shown}) {verb} missing.")
-    known = values.mask(coded)
-    if all(hasattr(each, "year") for each in known.dropna()):
-        return pd.to_datetime(known) if known.notna().any() else known.astype(float)
-    return pd.to_numeric(known, errors="coerce")
+    notes.append(f"“{values.name}”: {count} with a code for a missing value ({examples}) {verb} missing.")
+    uncoded = values.mask(coded)
+    if all(hasattr(value, "year") for value in uncoded.dropna()):
+        return pd.to_datetime(uncoded) if uncoded.notna().any() else uncoded.astype(float)
+    return pd.to_numeric(uncoded, errors="coerce")
 
 
 def _with_labels(
     values: pd.Series, labels: Mapping[Any, str], labelled: list[str], partly: list[str], notes: list[str]
 ) -> pd.Series:
-    """Replace codes by labels if all codes have a label, unless most labels only repeat the number.
+    """Replace codes by labels if every code has a label, unless most labels only repeat the number.
 
-    If the codes stay numbers, a note lists the codes with other labels, such as 998 for “refused”.
+    If the codes stay numbers, a note lists codes with a special label, such as 998 for “refused”.
     """
     name = str(values.name)
     texts = values.map(labels)
-    known = values.notna()
-    levels = values[known].drop_duplicates()
+    not_missing = values.notna()
+    levels = values[not_missing].drop_duplicates()
     numeric = pd.api.types.is_numeric_dtype(values)
     label_is_number = [_is_number(labels.get(level), level) for level in levels] if numeric else []
-    if sum(label_is_number) * 2 <= len(levels) and texts.notna().eq(known).all():
+    if sum(label_is_number) * 2 <= len(levels) and texts.notna().eq(not_missing).all():
         labelled.append(name)
         return texts
     if not any(label_is_number):
@@ -155,9 +156,9 @@ def _with_labels(
         if not is_number and level in labels
     ]
     if others:
-        shown = f"{', '.join(others[:5])}{f' and {len(others) - 5:,} more' if len(others) > 5 else ''}"
+        examples = f"{', '.join(others[:5])}{f' and {len(others) - 5:,} more' if len(others) > 5 else ''}"
         notes.append(
-            f"“{name}” contains numbers with a label: {shown}. If a label says that the value is "
+            f"“{name}” contains numbers with a label: {examples}. If a label says that the value is "
             "unknown, add its number to the marks of missing cells (--missing)."
         )
     return values
@@ -171,13 +172,13 @@ def _is_number(label: str | None, level: float) -> bool:
 
 
 def _is_date(form: str) -> bool:
-    return any(each.match(form) for each in (_STATA, _SAS_DATES, _SAS_TIMES, _SPSS_PERIODS))
+    return any(pattern.match(form) for pattern in (_STATA, _SAS_DATES, _SAS_TIMES, _SPSS_PERIODS))
 
 
 def _as_dates(values: pd.Series, form: str, parser: str, notes: list[str]) -> pd.Series:
-    """Convert numbers in a date format that the parser lacks; a period becomes the date of its first day."""
+    """Convert numbers in a date format unknown to the parser. A period becomes the date of its first day."""
     cells, epoch = values.to_numpy(dtype=float, na_value=np.nan), _EPOCHS[parser]
-    known = np.isfinite(cells)
+    is_finite = np.isfinite(cells)
     unit, seconds = "", 86_400.0
     if parser == "read_dta":
         match = _STATA.match(form)
@@ -190,14 +191,14 @@ def _as_dates(values: pd.Series, form: str, parser: str, notes: list[str]) -> pd
     elif not _SAS_DATES.match(form):
         unit = "?"
     per_year = _PERIODS.get(unit)
-    size = np.abs(cells[known]).max(initial=0.0) * (365.25 * 86_400 / per_year if per_year else seconds)
-    if unit == "?" or size > _MAX_SECONDS or (per_year and (cells[known] % 1 != 0).any()):
+    size = np.abs(cells[is_finite]).max(initial=0.0) * (365.25 * 86_400 / per_year if per_year else seconds)
+    if unit == "?" or size > _MAX_SECONDS or (per_year and (cells[is_finite] % 1 != 0).any()):
         notes.append(
             f"“{values.name}” has the format {form}, which fairdash can't convert to dates. "
             "The numbers are kept."
         )
         return values
-    cells = np.where(known, cells, 0.0)
+    cells = np.where(is_finite, cells, 0.0)
     if per_year:
         year, part = np.divmod(cells.astype(np.int64), per_year)
         dates = (epoch.astype("datetime64[Y]") + year).astype("datetime64[D]").astype("datetime64[us]")
@@ -210,7 +211,7 @@ def _as_dates(values: pd.Series, form: str, parser: str, notes: list[str]) -> pd
     else:
         micro = np.round(cells * seconds * 1e6).astype("timedelta64[us]")
         dates = epoch.astype("datetime64[us]") + micro
-    return pd.Series(dates, index=values.index, name=values.name).where(known)
+    return pd.Series(dates, index=values.index, name=values.name).where(is_finite)
 
 
 def _read(read: Callable[..., Any], source: str, **options: Any) -> Any:
@@ -222,13 +223,13 @@ def _read(read: Callable[..., Any], source: str, **options: Any) -> Any:
         raise Refused(
             "a date is after the year 9999", "Correct the date, or write the dates as text."
         ) from None
-    # The parser has an error class, but raises several of Python's errors for texts and dates that it can't
-    # decode.
+    # The parser has its own error class, but raises several of Python's errors for strings and dates that it
+    # can't decode.
     except Exception as error:
         if "memory" in str(error).lower():
             raise MemoryError from error
         raise Refused(
-            "the file is incomplete or damaged, or its version is not supported", _SAVE_AGAIN
+            "the file is incomplete or damaged, or its version is not supported", _SAVE_HINT
         ) from None
 
 
@@ -240,12 +241,12 @@ def _check(n_columns: int, n_rows: int, most_columns: int, most_cells: int) -> N
 def _plain(values: pd.Series) -> pd.Series:
     """Convert floats to integers if all are whole numbers, as in text files, and convert times to text."""
     if pd.api.types.is_float_dtype(values):
-        whole = values.notna().any() and values.dropna().mod(1).eq(0).all() and values.abs().max() < 2**53
-        return values.astype("Int64") if whole else values
+        is_whole = values.notna().any() and values.dropna().mod(1).eq(0).all() and values.abs().max() < 2**53
+        return values.astype("Int64") if is_whole else values
     if pd.api.types.is_numeric_dtype(values) or pd.api.types.is_datetime64_any_dtype(values):
         return values
     texts = values.map(str, na_action="ignore").astype(object)
-    # In SAS, Stata and SPSS files, a missing text is an empty text.
+    # In SAS, Stata and SPSS files, a missing string is an empty string.
     return texts.where(texts.notna() & texts.ne(""), None)
 
 

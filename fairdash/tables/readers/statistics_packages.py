@@ -1,4 +1,4 @@
-"""Reader of SAS, Stata and SPSS files: pyreadstat converts them to Parquet in a separate process."""
+"""Reader of SAS, Stata and SPSS files, which pyreadstat converts to Parquet in a separate process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,15 @@ import pandas as pd
 
 from fairdash.errors import OptionError, ReadingError
 from fairdash.tables.readers import limits
-from fairdash.tables.readers.report import FORMATS, SAS, SPSS, STATA, ReadingOptions, ReadingReport, tell
+from fairdash.tables.readers.report import (
+    FORMATS,
+    SAS,
+    SPSS,
+    STATA,
+    ReadingOptions,
+    ReadingReport,
+    report_progress,
+)
 from fairdash.tables.readers.typed import read_parquet
 from fairdash.utils.text import few
 
@@ -35,14 +43,14 @@ _SAS_TRANSPORT = (b"HEADER RECORD*******LIBRARY HEADER RECORD", b"HEADER RECORD*
 _MEMBER = re.compile(rb"HEADER RECORD\*{7}MEMB(?:ER |V8 ) HEADER RECORD!{7}")
 _RECORD = 80
 _STATA = b"<stata_dta>"
-#: Releases of Stata's format before 117. In these releases, a file begins with the release, the byte order
-#: and a 1.
+#: Releases of Stata's format before 117. Files of these releases begin with the release, the byte order and a
+#: 1.
 _STATA_RELEASES = range(104, 116)
 _SPSS = (b"$FL2", b"$FL3")
 
 
 def parser_of(content: bytes) -> tuple[str, str] | None:
-    """Return the package that wrote a file, and pyreadstat's function for it, or None for other files."""
+    """Return the package that wrote a file and pyreadstat's function for it, or None for other files."""
     if content.startswith(_SAS_TABLE):
         return SAS, "read_sas7bdat"
     if content.startswith(_SAS_TRANSPORT):
@@ -55,20 +63,20 @@ def parser_of(content: bytes) -> tuple[str, str] | None:
 
 
 def transport_tables(content: bytes) -> dict[str, bytes]:
-    """Split a SAS transport file with several tables into one file per table; return {} for other files.
+    """Split a SAS transport file with several tables into one file per table. Return {} for other files.
 
     Without this split, pyreadstat would read the other tables and their headers as rows of the first table.
     """
     if not content.startswith(_SAS_TRANSPORT):
         return {}
-    starts = [each.start() for each in _MEMBER.finditer(content) if each.start() % _RECORD == 0]
+    starts = [match.start() for match in _MEMBER.finditer(content) if match.start() % _RECORD == 0]
     if len(starts) < 2:
         return {}
     width = 32 if content.startswith(_SAS_TRANSPORT[1]) else 8
     tables: dict[str, bytes] = {}
     for start, end in zip(starts, [*starts[1:], len(content)], strict=True):
-        place = start + 2 * _RECORD + 8
-        name = content[place : place + width].decode("cp1252", errors="replace").strip()
+        offset = start + 2 * _RECORD + 8
+        name = content[offset : offset + width].decode("cp1252", errors="replace").strip()
         tables.setdefault(name, content[: starts[0]] + content[start:end])
     return tables
 
@@ -90,7 +98,7 @@ def read_statistics(content: bytes, options: ReadingOptions) -> tuple[pd.DataFra
     package = parser_of(content)
     assert package is not None
     kind, parser = package
-    tell(FORMATS[kind])
+    report_progress(FORMATS[kind])
     tables, chosen, notes = transport_tables(content), options.sheet, list[str]()
     if tables:
         chosen = next(iter(tables)) if chosen is None else chosen
@@ -116,7 +124,7 @@ def read_statistics(content: bytes, options: ReadingOptions) -> tuple[pd.DataFra
 
 
 def _child(parser: str, source: Path, target: Path) -> dict[str, Any]:
-    """Run the process that converts a file, and return its report; raise an error if the process fails."""
+    """Run the process that converts a file, and return its report. Raise an error if the process fails."""
     limits_of_child = (limits.MAX_COLUMNS, limits.MAX_CELLS, MAX_CHILD_MEMORY)
     try:
         process = subprocess.run(  # noqa: S603 (our own script, no shell)

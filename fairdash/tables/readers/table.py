@@ -1,7 +1,7 @@
 """Construction of a data frame from the columns of a file, with notes on the columns.
 
-In a text file or a sheet, there may be a title above the table (see `header_at`), and totals or notes below
-the table (see `rows_below`).
+A text file or a sheet may have a title above the table (see `header_at`), and totals or notes below it (see
+`rows_below`).
 """
 
 from __future__ import annotations
@@ -16,24 +16,25 @@ import numpy as np
 import pandas as pd
 
 from fairdash.errors import Fix, OptionError, Problem, ReadingError
-from fairdash.tables.codes import TOTALS, in_one_spelling, numbers_rows, spellings
-from fairdash.tables.grammar import LIKE_NUMBER, folded
+from fairdash.tables.codes import TOTALS, numbers_rows, spellings, unify_spellings
+from fairdash.tables.grammar import LIKE_NUMBER, without_accents
 from fairdash.tables.readers.report import ReadingOptions, ReadingReport, Renamed
 from fairdash.tables.readers.texts import as_text
 from fairdash.utils.text import at_lines, counted, few
 
-#: The smallest integer that a 64-bit float may not represent exactly: different identifiers may become equal.
+#: Smallest integer that is equal to the next integer as a 64-bit float. From this integer on, different
+#: identifiers may become equal.
 FIRST_INEXACT = 2**53
 
-#: Number of non-empty rows in which the header is searched, and number of last rows in which totals and notes
-#: are searched.
+#: The header is searched in the first `ROWS_ABOVE` non-empty rows of a file. Totals and notes are searched in
+#: its last `ROWS_BELOW` rows.
 ROWS_ABOVE, ROWS_BELOW = 30, 10
 
 #: Words with which a note may begin, in lower case and without accents.
 _NOTES = frozenset(
     "source sources quelle quellen fuente fonte bron note notes notiz hinweis nota remarque".split()
 )
-#: Words that may come before a word for a total, such as "grand".
+#: Words that may precede a word for a total, as in "grand total".
 _GRAND = frozenset({"grand", "general", "sub"})
 _MIN_FOR_NOTE = 3
 
@@ -51,7 +52,7 @@ class TableBuilder:
     options
         Options set by the user.
     default_marks
-        Texts that mean a missing cell by default, besides the empty cell.
+        Strings that mean a missing cell by default, in addition to the empty cell.
 
     Raises
     ------
@@ -68,7 +69,7 @@ class TableBuilder:
         default_marks: Sequence[str] = (),
     ) -> None:
         self.names, self.renamed, self.notes = named(header, number=options.number_names)
-        self.blank = [each for each in self.renamed if _is_blank(header[each[0] - 1])]
+        self.blank = [pair for pair in self.renamed if _is_blank(header[pair[0] - 1])]
         self.lines = lines
         marks = default_marks if options.missing_values is None else options.missing_values
         self.marks = tuple(mark.strip() for mark in (*marks, *options.also_missing))
@@ -79,13 +80,13 @@ class TableBuilder:
         self.decimal_commas: dict[str, int] = {}
         #: Map from columns to the currency or percent sign in their cells.
         self.units: dict[str, str] = {}
-        #: Number of missing cells for each text that means a missing cell.
+        #: Number of cells with each string that means a missing cell.
         self.missing_found = Counter[str]()
         self._columns: dict[str, pd.Series] = {}
         self._said: list[str] = []
 
     def add(self, name: str, values: np.ndarray | pd.Series, *notes: str) -> None:
-        """Add a column: int64, float64, bool, datetime64 or text; missing cells are NaN or NaT."""
+        """Add a column of type int64, float64, bool, datetime64 or text. Missing cells are NaN or NaT."""
         self._columns[name] = pd.Series(values, name=name, copy=False)
         self._said += notes
 
@@ -94,7 +95,7 @@ class TableBuilder:
         self.add(name, np.full(len(self.lines), np.nan))
 
     def add_whole_numbers(self, name: str, numbers: pd.Series) -> None:
-        """Add integers as int64, or as float64 if cells are missing, or as text if a number is too large.
+        """Add integers as int64. They become float64 if cells are missing, and text if a number is too large.
 
         Parameters
         ----------
@@ -102,34 +103,34 @@ class TableBuilder:
             Numbers of any integer type of pandas; cells may be missing.
         """
         missing = numbers.isna().to_numpy()
-        known = numbers[~missing]
+        present = numbers[~missing]
         is_inexact = np.zeros(len(numbers), dtype=bool)
-        is_inexact[~missing] = ((known >= FIRST_INEXACT) | (known <= -FIRST_INEXACT)).to_numpy(dtype=bool)
+        is_inexact[~missing] = ((present >= FIRST_INEXACT) | (present <= -FIRST_INEXACT)).to_numpy(dtype=bool)
         if is_inexact.any():
             texts = numbers.astype("string").astype(object).where(~missing, None)
-            why = f"whole numbers are too large for an exact float ({self.places(is_inexact)})"
-            self.add(name, as_text(texts), f"“{name}” becomes text, as an identifier: {why}.")
+            reason = f"whole numbers are too large for an exact float ({self.places(is_inexact)})"
+            self.add(name, as_text(texts), f"“{name}” becomes text, as an identifier: {reason}.")
         elif missing.any():
             self.add(name, numbers.to_numpy(float, na_value=np.nan))
         else:
             self.add(name, numbers.to_numpy(np.int64))
 
     def add_truth_values(self, name: str, values: pd.Series) -> None:
-        """Add truth values as bool; if cells are missing, add them as 0 and 1, with a note."""
+        """Add truth values as bool. If cells are missing, add them as 0 and 1, with a note."""
         if not values.isna().any():
             self.add(name, values.to_numpy(bool))
             return
         note = f"“{name}” is read as 1 for true and 0 for false, because cells are missing."
         self.add(name, values.to_numpy(float, na_value=np.nan), note)
 
-    def places(self, rows: np.ndarray, what: str = "") -> str:
-        """Describe how many cells the mask `rows` (n,) selects, and on which lines the first of them are."""
+    def places(self, rows: np.ndarray, problem: str = "") -> str:
+        """State the number of cells that the mask `rows` (n,) selects, and the lines of the first ones."""
         count = int(rows.sum())
-        word = f"{counted(count, 'cell')}{f' with {what}' if what else ''}"
+        word = f"{counted(count, 'cell')}{f' with {problem}' if problem else ''}"
         return f"{word}, {at_lines(self.lines[rows], count)}" if count else word
 
     def count_missing(self) -> None:
-        """Count the missing cells of a file in a format that doesn't mark missing cells by texts."""
+        """Count the missing cells of a file in a format that doesn't mark missing cells by strings."""
         n_missing = sum(int(values.isna().sum()) for values in self._columns.values())
         if n_missing:
             self.missing_found[""] = n_missing
@@ -156,16 +157,16 @@ class TableBuilder:
         for position, name in self.blank:
             if len(self._columns) > 1 and numbers_rows(self._columns[name], gaps=True):
                 del self._columns[name]
-                self.renamed = tuple(each for each in self.renamed if each[0] != position)
+                self.renamed = tuple(pair for pair in self.renamed if pair[0] != position)
                 self.notes.append(
                     f"Column {position} has no name and contains row numbers. This column is left out. "
                     "To keep it, give it a name."
                 )
 
-    def leave_out(self, names: Sequence[str], why: str) -> None:
+    def leave_out(self, names: Sequence[str], reason: str) -> None:
         """Add a note on the columns that are not read, if there are any."""
         if names:
-            self.notes.append(f"{counted(len(names), 'column')} not read: {why} ({few(names)}).")
+            self.notes.append(f"{counted(len(names), 'column')} not read: {reason} ({few(names)}).")
 
     def finish(
         self,
@@ -189,12 +190,12 @@ class TableBuilder:
         self._leave_out_row_numbers()
         for name in filter(self._columns.__contains__, self._one_spelling):
             if spellings(self._columns[name]):
-                self._columns[name], note = in_one_spelling(self._columns[name])
+                self._columns[name], note = unify_spellings(self._columns[name])
                 self._said.append(note)
             else:
                 self._said.append(
                     f"“{name}” is unchanged. It has no levels that differ only in capitals or spaces. "
-                    "Numbers, and texts with many levels, are not compared."
+                    "Numbers, and text columns with many levels, are not compared."
                 )
         report = ReadingReport(
             format=format,
@@ -220,9 +221,9 @@ def _is_blank(cell: object) -> bool:
     return cell is None or not str(cell).strip()
 
 
-def empty_file(what: str = "the file", hint: str = "Choose another file.") -> ReadingError:
+def empty_file(problem: str = "the file", hint: str = "Choose another file.") -> ReadingError:
     """Return the error for a file without any rows."""
-    return ReadingError.of(f"{what} is empty: it has no data rows", hint)
+    return ReadingError.of(f"{problem} is empty: it has no data rows", hint)
 
 
 def no_such_header(line: int) -> OptionError:
@@ -233,20 +234,20 @@ def no_such_header(line: int) -> OptionError:
     )
 
 
-def no_rows(what: str = "the file") -> ReadingError:
+def no_rows(problem: str = "the file") -> ReadingError:
     """Return the error for a table that has a header and no rows."""
-    return ReadingError.of(f"{what} has a header but no data rows", "Choose a file with rows.")
+    return ReadingError.of(f"{problem} has a header but no data rows", "Choose a file with rows.")
 
 
 def named(header: Sequence[object], *, number: bool = False) -> tuple[list[str], Renamed, list[str]]:
-    """Make column names from a header; return the names, the changed names, and notes.
+    """Make column names from a header. Return the names, the changed names, and notes.
 
     Parameters
     ----------
     header
         Unchanged cells of the header. Cells of other types are converted to text.
     number
-        Whether to add numbers to repeated names: the second ``age`` becomes ``age (2)``.
+        True to add numbers to repeated names. The second ``age`` becomes ``age (2)``.
 
     Returns
     -------
@@ -261,16 +262,16 @@ def named(header: Sequence[object], *, number: bool = False) -> tuple[list[str],
     names = ["" if _is_blank(cell) else str(cell).strip() for cell in header]
     for position, column in enumerate(names, start=1):
         if not column:
-            fresh = f"column {position}"
-            while fresh in names:
-                fresh += "_"
-            names[position - 1] = fresh
+            new_name = f"column {position}"
+            while new_name in names:
+                new_name += "_"
+            names[position - 1] = new_name
     if number:
         names = _numbered(names)
     problems = [
         Problem(
             what="several columns have the same name: columns "
-            + ", ".join(str(place) for place, other in enumerate(names, start=1) if other == column),
+            + ", ".join(str(position) for position, other in enumerate(names, start=1) if other == column),
             hint=f"Add numbers, so that the second becomes “{column} (2)”, or rename them in the file.",
             column=column,
             fixes=(Fix("number_names", column),),
@@ -298,11 +299,11 @@ def _numbered(names: Sequence[str]) -> list[str]:
     used_names, count_of_name, numbered = set(names), Counter[str](), []
     for name in names:
         count_of_name[name] += 1
-        fresh = name
-        while count_of_name[name] > 1 and (fresh := f"{name} ({count_of_name[name]})") in used_names:
+        new_name = name
+        while count_of_name[name] > 1 and (new_name := f"{name} ({count_of_name[name]})") in used_names:
             count_of_name[name] += 1
-        used_names.add(fresh)
-        numbered.append(fresh)
+        used_names.add(new_name)
+        numbered.append(new_name)
     return numbered
 
 
@@ -325,20 +326,20 @@ def header_at(rows: Sequence[Sequence[str]]) -> int:
     >>> header_at([["age", "price"], ["40", "9.5"]])
     0
     """
-    filled = [[cell.strip() for cell in row if cell.strip()] for row in rows]
-    usual_count = median_high([len(cells) for cells in filled])
-    for place, cells in enumerate(filled):
+    nonempty_rows = [[cell.strip() for cell in row if cell.strip()] for row in rows]
+    usual_count = median_high([len(cells) for cells in nonempty_rows])
+    for index, cells in enumerate(nonempty_rows):
         if len(cells) <= usual_count / 2:
             continue
-        if place == 0:
+        if index == 0:
             return 0
         names = len(set(cells)) == len(cells) > 1 and not any(LIKE_NUMBER.fullmatch(cell) for cell in cells)
-        return place if names and place + 1 < len(filled) else 0
+        return index if names and index + 1 < len(nonempty_rows) else 0
     return 0
 
 
 def rows_below(rows: Sequence[tuple[int, Sequence[str]]]) -> int:
-    """Count the rows at the end that are not part of the table: totals, and notes, such as a source.
+    """Count the rows at the end that are not part of the table, such as totals and notes on a source.
 
     Parameters
     ----------
@@ -371,46 +372,47 @@ def rows_below(rows: Sequence[tuple[int, Sequence[str]]]) -> int:
 
 
 def _is_total(cells: Sequence[str], above: Sequence[str]) -> bool:
-    """Return whether a row begins with a word for a total, and the row above has a different form."""
-    place = next(place for place, cell in enumerate(cells) if cell)
-    words = folded(cells[place]).replace(":", " ").replace("-", " ").split()
+    """Return whether a row begins with a word for a total and differs in form from the row above."""
+    index = next(index for index, cell in enumerate(cells) if cell)
+    words = without_accents(cells[index]).replace(":", " ").replace("-", " ").split()
     while words and words[0] in _GRAND:
         words = words[1:]
     if not words or words[0] not in TOTALS or len(words) > _MIN_FOR_NOTE:
         return False
-    cell_above = above[place] if place < len(above) else ""
+    cell_above = above[index] if index < len(above) else ""
     return (
         not all(cells) or len(cells) < len(above) or not cell_above or bool(LIKE_NUMBER.fullmatch(cell_above))
     )
 
 
 def _is_note(cells: Sequence[str], width: int, above: Sequence[Sequence[str]]) -> bool:
-    """Return whether a row is a single text that follows an empty line or begins like a note."""
-    filled = [cell for cell in cells if cell]
-    if width < _MIN_FOR_NOTE or len(filled) > 1 or LIKE_NUMBER.fullmatch(filled[0]):
+    """Return whether a row is a single string that follows an empty line or begins like a note."""
+    nonempty_cells = [cell for cell in cells if cell]
+    if width < _MIN_FOR_NOTE or len(nonempty_cells) > 1 or LIKE_NUMBER.fullmatch(nonempty_cells[0]):
         return False
-    words = folded(filled[0]).replace(":", " ").split()
+    words = without_accents(nonempty_cells[0]).replace(":", " ").split()
     if words and (words[0] in _NOTES or words[0].startswith("*")):
         return True
     if not above or any(above[-1]):
         return False
-    # A sparse table may have an empty row. A single cell after this row is a value, not a note, if it is
-    # outside the first column, or if the column also contains this value above.
-    place = cells.index(filled[0])
-    return not any(any(row[:place]) or filled[0] in row[place : place + 1] for row in above)
+    # A sparse table may have an empty row. A single cell after this row is a value rather than a note in two
+    # cases. Either it is outside the first column, or the column also contains this value above.
+    index = cells.index(nonempty_cells[0])
+    return not any(any(row[:index]) or nonempty_cells[0] in row[index : index + 1] for row in above)
 
 
-def said_above(line: int, n_above: int) -> str:
-    """Return a sentence with the line of a header that is not the first row."""
+def rows_above_in_words(line: int, n_above: int) -> str:
+    """Return a sentence on the line of a header that is not the first row."""
     rows = "row above it is" if n_above == 1 else f"{n_above} rows above it are"
     return f"The column names are on line {line}; the {rows} not used."
 
 
-def said_below(lines: Sequence[int]) -> str:
+def rows_below_in_words(lines: Sequence[int]) -> str:
     """Return a sentence on the rows below the table that are left out."""
     where = ", ".join(str(line) for line in lines)
-    one = len(lines) == 1
+    single = len(lines) == 1
     return (
-        f"{'A row' if one else f'{len(lines)} rows'} below the table {'is' if one else 'are'} left out as a "
-        f"total or a note ({'line' if one else 'lines'} {where})."
+        f"{'A row' if single else f'{len(lines)} rows'} below the table "
+        f"{'is' if single else 'are'} left out as a total or a note "
+        f"({'line' if single else 'lines'} {where})."
     )

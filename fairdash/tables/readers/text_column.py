@@ -1,4 +1,4 @@
-"""Conversion of text columns to numbers, truth values or dates; every loss is reported in a note.
+"""Conversion of text columns to numbers, truth values or dates. A note reports every loss.
 
 pandas guesses the type of a column, and may convert some cells wrongly without a warning. In fairdash, a
 column becomes numeric only if all cells that are not missing are numbers in the same notation. Otherwise the
@@ -21,16 +21,16 @@ from fairdash.tables.grammar import MAX_BANDS, bands_in_order
 from fairdash.tables.readers.table import FIRST_INEXACT, TableBuilder
 from fairdash.tables.readers.texts import Texts, distinct
 
-#: Texts that mean a missing cell by default, besides the empty cell.
+#: Strings that mean a missing cell by default, in addition to the empty cell.
 MISSING_MARKS = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "#N/A", "?")
-#: Texts that spreadsheets write for failed formulas. They also mean a missing cell, and a note lists them.
+#: Strings that spreadsheets write for failed formulas. They also mean a missing cell, and a note lists them.
 ERRORS = ("#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!")
 
 
 class TextColumn:
     """Column of text cells, which classifies its distinct cells.
 
-    All checks use only the distinct cells and the number of rows of each distinct cell. Large files are read
+    All checks use only the distinct cells and their numbers of rows. This makes the reading of large files
     fast, because most columns have few distinct cells.
 
     Parameters
@@ -38,9 +38,9 @@ class TextColumn:
     name
         Name of the column.
     cells
-        Texts (n,), as a list or pyarrow strings.
+        Strings (n,), as a list or pyarrow strings.
     table
-        Builder to which the column is added. It also lists the texts that mean a missing cell.
+        Builder to which the column is added. It also lists the strings that mean a missing cell.
     """
 
     def __init__(self, name: str, cells: Any, table: TableBuilder) -> None:
@@ -55,31 +55,31 @@ class TextColumn:
         self.unit = self._take_unit()
 
     def _take_negatives(self) -> np.ndarray:
-        """Replace accounting notation of negative amounts by a minus sign; return a mask of these amounts."""
+        """Replace accounting notation of negative amounts by a minus sign. Return a mask of these amounts."""
         is_negative = np.zeros(len(self._texts), dtype=bool)
         if not any(self._trimmed.hold(sign).any() for sign in ("(", "-", "\u2212", "\u2013")):
             return is_negative
         if not self._trimmed.match(grammar.SIGNS, whole=False).any():
             return is_negative
-        texts, known = self._trimmed.to_list(), np.flatnonzero(~self.is_missing)
-        signed = grammar.negatives([texts[k] for k in known], self._counts[known].tolist())
+        texts, indices = self._trimmed.to_list(), np.flatnonzero(~self.is_missing)
+        signed = grammar.negatives([texts[k] for k in indices], self._counts[indices].tolist())
         if signed:
-            is_negative[known] = [texts[k] in signed for k in known]
+            is_negative[indices] = [texts[k] in signed for k in indices]
             self._trimmed = type(self._trimmed).of([signed.get(text, text) for text in texts])
         return is_negative
 
     def _take_unit(self) -> str:
-        """Remove the currency or percent sign from the cells, and return it; return "" if it isn't unique."""
-        known = np.flatnonzero(~self.is_missing)
-        if len(known) == 0 or not self._trimmed.match(grammar.SIGN_OF_UNIT, whole=False).any():
+        """Remove the currency or percent sign from the cells, and return it, or "" if the signs differ."""
+        indices = np.flatnonzero(~self.is_missing)
+        if len(indices) == 0 or not self._trimmed.match(grammar.SIGN_OF_UNIT, whole=False).any():
             return ""
         texts = self._trimmed.to_list()
         units = set()
-        for place in known:
-            number, unit = grammar.without_unit(texts[place])
+        for index in indices:
+            number, unit = grammar.without_unit(texts[index])
             if not grammar.LIKE_NUMBER.fullmatch(number):
                 return ""
-            texts[place] = re.sub(grammar.SPACES, "", number) if unit else number
+            texts[index] = re.sub(grammar.SPACES, "", number) if unit else number
             units.add(unit)
         units.discard("")
         if len(units) != 1:
@@ -89,9 +89,9 @@ class TextColumn:
         return unit
 
     def _matches(self, pattern: str, *, holding: str = "") -> np.ndarray:
-        """Return a mask of distinct cells that match a pattern; all matches contain the text `holding`."""
-        # The search for a fixed text is much faster than the search for a pattern, and most columns don't
-        # contain it.
+        """Return a mask of distinct cells that match a pattern. All matches contain the string `holding`."""
+        # Most columns don't contain the fixed string, and the search for it is much faster than the search
+        # for a pattern.
         if holding and not self._trimmed.hold(holding).any():
             return np.zeros(len(self._texts), dtype=bool)
         return self._trimmed.match(pattern) & ~self.is_missing
@@ -121,7 +121,7 @@ class TextColumn:
 
     @cached_property
     def infinite(self) -> np.ndarray:
-        """Mask of texts for infinity."""
+        """Mask of strings for infinity."""
         return self._matches(grammar.INFINITE)
 
     def all_known(self, *kinds: np.ndarray) -> bool:
@@ -129,10 +129,10 @@ class TextColumn:
         return bool(np.all(self.is_missing | np.logical_or.reduce(kinds)))
 
     def decimal_evidence(self) -> tuple[bool, bool]:
-        """Return whether any number certainly has a decimal comma, and whether any certainly has a point."""
-        return self._surely(",", self.comma), self._surely(".", self.dot)
+        """Return whether some number certainly has a decimal comma, and whether one has a decimal point."""
+        return self._is_certain(",", self.comma), self._is_certain(".", self.dot)
 
-    def _surely(self, mark: str, fractions: np.ndarray) -> bool:
+    def _is_certain(self, mark: str, fractions: np.ndarray) -> bool:
         if not fractions.any() or not self.all_known(self.whole, self.power, fractions):
             return False
         return bool((fractions & ~self._ambiguous(mark)).any())
@@ -148,8 +148,8 @@ class TextColumn:
         marks
             Decimal marks that the file may use: ``[","]``, ``["."]`` or both.
         doubted
-            Marks that may be decimal marks or thousands separators, as in 1.234. If all cells of a column
-            with a mark are ambiguous, the column stays text.
+            Marks that may be decimal marks or thousands separators, as in 1.234. A column stays text if all
+            its cells with a mark are ambiguous.
         """
         self._count_missing()
         if self.n_known == 0:
@@ -200,7 +200,7 @@ class TextColumn:
         return self.unit not in ("", "%")
 
     def _in_thousands(self, mark: str, fractions: np.ndarray, *, chosen: bool) -> bool:
-        """Add the column if it certainly has a thousands separator; return whether it was added."""
+        """Add the column if it certainly has a thousands separator. Return whether it was added."""
         other = "." if mark == "," else ","
         grouped = self._matches(grammar.GROUPED.format(mark=mark, other=other), holding=other)
         if not grouped.any() or not self.all_known(self.whole, fractions, grouped, self.infinite):
@@ -212,9 +212,9 @@ class TextColumn:
         if not (chosen or self.is_money or is_shown_by_cells):
             return False
         separators = "points" if other == "." else "commas"
-        why = "as you chose" if chosen and not is_shown_by_cells else "because its cells show this"
-        places = self._places(grouped)
-        note = f"“{self.name}” is read with {separators} as thousands separators, {why} ({places})."
+        reason = "as you chose" if chosen and not is_shown_by_cells else "because its cells show this"
+        locations = self._places(grouped)
+        note = f"“{self.name}” is read with {separators} as thousands separators, {reason} ({locations})."
         self._add_numbers(mark, fractions | (grouped & self._trimmed.hold(mark)), grouped=grouped, note=note)
         return True
 
@@ -224,16 +224,16 @@ class TextColumn:
             self._add_identifier("numbers begin with a zero", zeros)
             return
         numbers = self._trimmed.floats(~self.is_missing)
-        large = ~self.is_missing & (np.abs(numbers) >= FIRST_INEXACT)
-        if large.any():
-            self._add_identifier("whole numbers are too long to be exact", large)
+        is_too_large = ~self.is_missing & (np.abs(numbers) >= FIRST_INEXACT)
+        if is_too_large.any():
+            self._add_identifier("whole numbers are too long to be exact", is_too_large)
             return
         self._keep_unit()
         values = numbers[self._codes]
         values = values if self.is_missing.any() else values.astype(np.int64)
-        self._table.add(self.name, values, *self._said_of_negatives())
+        self._table.add(self.name, values, *self._negatives_in_words())
 
-    def _said_of_negatives(self) -> list[str]:
+    def _negatives_in_words(self) -> list[str]:
         if not self._negative.any():
             return []
         return [
@@ -268,38 +268,38 @@ class TextColumn:
             self._table.decimal_commas[self.name] = self._count(fractions)
         self._keep_unit()
         notes = [note] if note else []
-        self._table.add(self.name, numbers[self._codes], *notes, *self._said_of_negatives())
+        self._table.add(self.name, numbers[self._codes], *notes, *self._negatives_in_words())
 
     def _keep_unit(self) -> None:
         if self.unit:
             self._table.units[self.name] = self.unit
 
-    def _add_identifier(self, why: str, which: np.ndarray) -> None:
-        note = f"“{self.name}” stays text, as an identifier: {why} ({self._places(which)})."
+    def _add_identifier(self, reason: str, which: np.ndarray) -> None:
+        note = f"“{self.name}” stays text, as an identifier: {reason} ({self._places(which)})."
         self._table.add(self.name, self._as_text(), note)
 
     def _add_truth_values(self) -> bool:
-        """Add the column if all its cells are "true" or "false"; return whether it was added."""
-        known = ~self.is_missing
-        if not known.any() or known.sum() > 8:
+        """Add the column if all its cells are "true" or "false". Return whether it was added."""
+        not_missing = ~self.is_missing
+        if not not_missing.any() or not_missing.sum() > 8:
             return False
         lowered = [text.lower() for text in self._trimmed.to_list()]
-        if not {lowered[place] for place in np.flatnonzero(known)} <= {"true", "false"}:
+        if not {lowered[index] for index in np.flatnonzero(not_missing)} <= {"true", "false"}:
             return False
         truth = pd.arrays.BooleanArray(np.array([word == "true" for word in lowered]), self.is_missing)
         self._table.add_truth_values(self.name, pd.Series(truth[self._codes]))
         return True
 
     def _add_dates(self, notes: list[str]) -> bool:
-        """Add the column if its cells are unambiguous dates; return whether it was added."""
-        known = ~self.is_missing
+        """Add the column if its cells are unambiguous dates. Return whether it was added."""
+        not_missing = ~self.is_missing
         if self.all_known(self._matches(grammar.ISO_DATE)):
             dates = pd.to_datetime(self._as_written(), format="ISO8601", errors="coerce")
-            # An impossible date, such as 30 February, stays text.
-            if not dates[known].isna().any():
+            # A column with an impossible date, such as 30 February, stays text.
+            if not dates[not_missing].isna().any():
                 self._table.add(self.name, dates.to_numpy()[self._codes])
                 return True
-        orders = grammar.date_orders(self._trimmed[int(place)] for place in np.flatnonzero(known))
+        orders = grammar.date_orders(self._trimmed[int(index)] for index in np.flatnonzero(not_missing))
         if len(orders) == 1:
             dates = grammar.to_dates(self._as_written(), orders[0])
             note = f"“{self.name}” is read as dates, with {grammar.ORDER_WORDS[orders[0]]}."
@@ -313,9 +313,9 @@ class TextColumn:
         return False
 
     def _add_text(self, notes: list[str]) -> None:
-        """Add the column as text; if most of its cells are numbers, add a note on the reason."""
+        """Add the column as text. If most of its cells are numbers, add a note on the reason."""
         first = np.flatnonzero(~self.is_missing)[: MAX_BANDS + 1]
-        if bands_in_order([self._trimmed[int(place)] for place in first]):
+        if bands_in_order([self._trimmed[int(index)] for index in first]):
             notes = [f"“{self.name}” contains bands, which are used as ordered categories."]
             self._table.add(self.name, self._as_text(), *notes)
             return
@@ -323,41 +323,41 @@ class TextColumn:
         thousands = self._matches(grammar.THOUSANDS) & ~numbers
         others = ~self.is_missing & ~numbers & ~thousands
         mark = self._trimmed[int(np.flatnonzero(others)[0])] if others.sum() == 1 else ""
-        why = ""
+        reason = ""
         if mark and grammar.is_mark(mark) and (numbers | thousands).sum() > 1:
-            why = (
+            reason = (
                 f"it contains “{mark}” in {self._places(others)}, and numbers elsewhere. Convert this "
                 f"mark as 0 or as missing, or name the mark as missing (--missing {mark})"
             )
         elif thousands.any() and self.all_known(numbers, thousands):
-            why = (
+            reason = (
                 f"its numbers have a thousands separator ({self._places(thousands)}). "
                 "Remove it in the file to use them as numbers"
             )
         elif notes or self._count(numbers) < self.n_known / 2:
             pass
         elif self.all_known(numbers):
-            why = (
+            reason = (
                 "its decimal marks differ from each other or from the chosen mark "
                 f"({self._places(self.comma, 'a comma')}; {self._places(self.dot, 'a point')})"
             )
         else:
             others = ~self.is_missing & ~numbers
-            why = f"most of its cells are numbers, but some are not ({self._places(others)})"
-        if why:
-            notes.append(f"“{self.name}” stays text: {why}.")
+            reason = f"most of its cells are numbers, but some are not ({self._places(others)})"
+        if reason:
+            notes.append(f"“{self.name}” stays text: {reason}.")
         self._table.add(self.name, self._as_text(), *notes)
 
     def _as_written(self) -> pd.Series:
-        """Return the distinct cells without blanks at the start and end; missing cells are NaN."""
+        """Return the distinct cells without blanks at the start and end. Missing cells are NaN."""
         return self._trimmed.column(np.arange(len(self._trimmed)), ~self.is_missing)
 
     def _as_text(self) -> pd.Series:
         return self._texts.column(self._codes, ~self.is_missing)
 
-    def _places(self, which: np.ndarray, what: str = "") -> str:
-        """Describe how many cells are selected, and on which lines the first selected cells are."""
-        return self._table.places(which[self._codes], what)
+    def _places(self, which: np.ndarray, problem: str = "") -> str:
+        """State the number of selected cells, and the lines of the first ones."""
+        return self._table.places(which[self._codes], problem)
 
 
 def add_text_columns(columns: Sequence[TextColumn], *, decimal: str | None, prefers_comma: bool) -> None:
@@ -368,14 +368,14 @@ def add_text_columns(columns: Sequence[TextColumn], *, decimal: str | None, pref
     decimal
         Decimal mark selected by the user.
     prefers_comma
-        Whether points are ambiguous if no column shows the decimal mark, for example because the delimiter is
-        a semicolon, as in files with decimal commas.
+        True if points are ambiguous when no column shows the decimal mark. An example is a file with
+        semicolons between the cells, because such files often have decimal commas.
     """
     if decimal is not None:
         marks, doubted = [decimal], []
     else:
         evidence = [column.decimal_evidence() for column in columns]
-        has_comma, has_dot = any(sure for sure, _ in evidence), any(sure for _, sure in evidence)
+        has_comma, has_dot = any(certain for certain, _ in evidence), any(certain for _, certain in evidence)
         marks, doubted = [".", ","], [] if has_comma and not has_dot else [","]
         if has_comma or (prefers_comma and not has_dot):
             doubted.append(".")

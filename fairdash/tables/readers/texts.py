@@ -1,4 +1,4 @@
-"""Text columns, stored with pyarrow (fast for millions of rows) or, without pyarrow, as Python lists.
+"""Text columns, stored with pyarrow, which is fast for millions of rows, or as Python lists without pyarrow.
 
 Both kinds of storage give the same results (`tests/data/test_packed.py`).
 """
@@ -30,31 +30,31 @@ class Texts(Protocol):
 
     def __len__(self) -> int: ...
 
-    def __getitem__(self, place: int) -> str: ...
+    def __getitem__(self, index: int) -> str: ...
 
     def to_list(self) -> list[str]:
-        """Return all texts as a list."""
+        """Return all strings as a list."""
 
     def trimmed(self) -> Self:
-        """Return the texts without surrounding blanks."""
+        """Return the strings without surrounding blanks."""
 
     def is_in(self, words: Collection[str]) -> Mask:
-        """Return a mask of the texts that are in a list of words."""
+        """Return a mask of the strings that are in a list of words."""
 
     def hold(self, text: str) -> Mask:
-        """Return a mask of the texts that contain another text."""
+        """Return a mask of the strings that contain another string."""
 
     def match(self, pattern: str, *, whole: bool = True) -> Mask:
-        """Return a mask of the texts that match a pattern of :mod:`fairdash.tables.grammar`."""
+        """Return a mask of the strings that match a pattern of :mod:`fairdash.tables.grammar`."""
 
-    def replaced(self, old: str, new: str, where: Mask | None = None) -> Self:
-        """Replace `old` by `new` in all texts, or only in the texts of the mask `where`."""
+    def replaced(self, text: str, new: str, where: Mask | None = None) -> Self:
+        """Replace `text` by `new` in all strings, or only in the strings that the mask `where` selects."""
 
-    def floats(self, known: Mask) -> np.ndarray:
-        """Return the texts in the mask `known` as numbers, and NaN for all other texts."""
+    def floats(self, mask: Mask) -> np.ndarray:
+        """Return the strings that the mask `mask` selects as numbers, and NaN for all others."""
 
-    def column(self, codes: np.ndarray, known: Mask) -> pd.Series:
-        """Return the cells of all rows; a text outside the mask `known` becomes NaN."""
+    def column(self, codes: np.ndarray, mask: Mask) -> pd.Series:
+        """Return the cells of all rows. A string that the mask `mask` does not select becomes NaN."""
 
 
 def texts_of(cells: Sequence[str]) -> Any:
@@ -112,8 +112,8 @@ class ArrowTexts:
     def __len__(self) -> int:
         return len(self._texts)
 
-    def __getitem__(self, place: int) -> str:
-        return str(self._texts[place].as_py())
+    def __getitem__(self, index: int) -> str:
+        return str(self._texts[index].as_py())
 
     def to_list(self) -> list[str]:
         texts: list[str] = self._texts.to_pylist()
@@ -140,34 +140,34 @@ class ArrowTexts:
 
         return np.asarray(pc.match_substring_regex(self._texts, f"^(?:{pattern})$" if whole else pattern))
 
-    def replaced(self, old: str, new: str, where: Mask | None = None) -> ArrowTexts:
+    def replaced(self, text: str, new: str, where: Mask | None = None) -> ArrowTexts:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        texts = pc.replace_substring(self._texts, old, new)
+        texts = pc.replace_substring(self._texts, text, new)
         return ArrowTexts(texts if where is None else pc.if_else(pa.array(where), texts, self._texts))
 
-    def floats(self, known: Mask) -> np.ndarray:
+    def floats(self, mask: Mask) -> np.ndarray:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        numbers: np.ndarray = pc.cast(self._known(known), pa.float64()).to_numpy(zero_copy_only=False)
+        numbers: np.ndarray = pc.cast(self._known(mask), pa.float64()).to_numpy(zero_copy_only=False)
         return numbers
 
-    def column(self, codes: np.ndarray, known: Mask) -> pd.Series:
+    def column(self, codes: np.ndarray, mask: Mask) -> pd.Series:
         import pyarrow as pa
 
-        return self._known(known).take(pa.array(codes)).to_pandas()
+        return self._known(mask).take(pa.array(codes)).to_pandas()
 
-    def _known(self, known: Mask) -> pa.Array:
+    def _known(self, mask: Mask) -> pa.Array:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        return pc.if_else(pa.array(known), self._texts, pa.scalar(None, pa.string()))
+        return pc.if_else(pa.array(mask), self._texts, pa.scalar(None, pa.string()))
 
 
 class PythonTexts:
-    """Distinct texts, stored as a Python list."""
+    """Set of distinct strings, stored as a Python list."""
 
     def __init__(self, texts: list[str]) -> None:
         self._texts = texts
@@ -179,8 +179,8 @@ class PythonTexts:
     def __len__(self) -> int:
         return len(self._texts)
 
-    def __getitem__(self, place: int) -> str:
-        return self._texts[place]
+    def __getitem__(self, index: int) -> str:
+        return self._texts[index]
 
     def to_list(self) -> list[str]:
         return list(self._texts)
@@ -189,28 +189,32 @@ class PythonTexts:
         return PythonTexts([text.strip() for text in self._texts])
 
     def is_in(self, words: Collection[str]) -> Mask:
-        among = frozenset(words)
-        return np.array([text in among for text in self._texts], dtype=bool)
+        word_set = frozenset(words)
+        return np.array([text in word_set for text in self._texts], dtype=bool)
 
     def hold(self, text: str) -> Mask:
-        return np.array([text in each for each in self._texts], dtype=bool)
+        return np.array([text in cell for cell in self._texts], dtype=bool)
 
     def match(self, pattern: str, *, whole: bool = True) -> Mask:
-        found = re.compile(pattern).fullmatch if whole else re.compile(pattern).search
-        return np.array([found(text) is not None for text in self._texts], dtype=bool)
+        matches_pattern = re.compile(pattern).fullmatch if whole else re.compile(pattern).search
+        return np.array([matches_pattern(text) is not None for text in self._texts], dtype=bool)
 
     def replaced(self, old: str, new: str, where: Mask | None = None) -> PythonTexts:
         chosen = np.ones(len(self), dtype=bool) if where is None else where
         return PythonTexts(
-            [text.replace(old, new) if it else text for text, it in zip(self._texts, chosen, strict=True)]
+            [
+                text.replace(old, new) if is_in else text
+                for text, is_in in zip(self._texts, chosen, strict=True)
+            ]
         )
 
-    def floats(self, known: Mask) -> np.ndarray:
+    def floats(self, mask: Mask) -> np.ndarray:
         return np.array(
-            [float(text) if it else np.nan for text, it in zip(self._texts, known, strict=True)], dtype=float
+            [float(text) if is_in else np.nan for text, is_in in zip(self._texts, mask, strict=True)],
+            dtype=float,
         )
 
-    def column(self, codes: np.ndarray, known: Mask) -> pd.Series:
+    def column(self, codes: np.ndarray, mask: Mask) -> pd.Series:
         texts = np.array([*self._texts], dtype=object)
-        texts[~known] = np.nan
+        texts[~mask] = np.nan
         return pd.Series(texts[codes].tolist())

@@ -1,4 +1,4 @@
-"""Reader of Parquet files: it first checks the counts in the footer, and leaves out nested columns."""
+"""Reader of Parquet files. It first checks the counts in the footer, and leaves out nested columns."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-#: Maximum size in bytes of the decoded columns: 50 million cells of 16 bytes.
+#: Maximum size in bytes of the decoded columns, which is that of 50 million cells of 16 bytes.
 MAX_BYTES = 800 * 10**6
 #: Start of the column names that pandas uses for row numbers.
 _ROW_NUMBERS = "__index_level_"
@@ -32,7 +32,8 @@ def read_parquet(
 ) -> tuple[pd.DataFrame, ReadingReport]:
     """Read a Parquet file after a check of the counts in its footer.
 
-    A cell is missing if it is missing in the file, or if its text is one of the marks that the user names.
+    A cell is missing if the file has no value for it, or if it equals a string that the user has listed as
+    missing.
 
     Raises
     ------
@@ -48,7 +49,7 @@ def read_parquet(
     except ReadingError:
         raise
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
-        # A lack of memory is raised again: it does not mean that the file is damaged.
+        # A MemoryError is raised again, because it does not mean that the file is damaged.
         if is_out_of_memory(error):
             raise
         raise ReadingError.of(
@@ -67,27 +68,27 @@ def _parquet(
 
     file = pq.ParquetFile(io.BytesIO(content))
     footer, schema = file.metadata, file.schema_arrow
-    wanted = [k for k, name in enumerate(schema.names) if columns is None or name in columns]
-    schema = pa.schema([schema.field(k) for k in wanted])
+    column_indices = [k for k, name in enumerate(schema.names) if columns is None or name in columns]
+    schema = pa.schema([schema.field(k) for k in column_indices])
     check_shape(footer.num_rows, len(schema), most=limits.MAX_PARQUET_CELLS)
     check_memory(footer.num_rows, len(schema))
     size = _unpacked_size(footer, columns)
     if size > MAX_BYTES:
         raise too_large(f"the unpacked table has {size / 1e6:,.0f} MB")
     named(schema.names, number=options.number_names)
-    plain = _plain(schema)
-    if not plain:
+    plain_columns = _plain(schema)
+    if not plain_columns:
         return None, schema, footer.num_rows
-    # Texts stay dictionary-encoded, so that a long text that many rows contain is stored only once.
-    coded = [schema.names[k] for k in plain if pa.types.is_string(schema.field(k).type)]
+    # Strings stay dictionary-encoded, so that a long string that occurs in many rows is stored only once.
+    coded = [schema.names[k] for k in plain_columns if pa.types.is_string(schema.field(k).type)]
     file = pq.ParquetFile(io.BytesIO(content), read_dictionary=coded)
-    # pyarrow selects columns by their names, which would change the order if names are repeated. In this
-    # case, all columns are read, and then the flat columns are selected.
+    # pyarrow selects columns by name, which changes their order if names are repeated. In this case, all
+    # columns are read, and the flat columns are selected afterwards.
     if len(set(schema.names)) < len(schema.names):
-        table = file.read(use_threads=False).select([wanted[k] for k in plain])
+        table = file.read(use_threads=False).select([column_indices[k] for k in plain_columns])
     else:
-        table = file.read(columns=[schema.names[k] for k in plain], use_threads=False)
-        if table.num_columns != len(plain):
+        table = file.read(columns=[schema.names[k] for k in plain_columns], use_threads=False)
+        if table.num_columns != len(plain_columns):
             raise ValueError("columns are missing")
     # The validation finds text that is not valid UTF-8, and codes without a level.
     table.validate(full=True)
@@ -104,7 +105,7 @@ def _unpacked_size(footer: pq.FileMetaData, columns: Collection[str] | None) -> 
 
 
 def _plain(schema: pa.Schema) -> list[int]:
-    return [place for place, one in enumerate(schema) if readable(one.type)]
+    return [index for index, field in enumerate(schema) if readable(field.type)]
 
 
 def readable(kind: pa.DataType) -> bool:
@@ -137,13 +138,13 @@ def _finished(
         )
     if n_rows == 0:
         raise no_rows()
-    places = [k for k, name in enumerate(cells.column_names) if not name.startswith(_ROW_NUMBERS)]
-    table = TableBuilder([cells.column_names[k] for k in places], np.arange(1, n_rows + 1), options)
-    nested = [name for name, one in zip(schema.names, schema.types, strict=True) if not readable(one)]
+    indices = [k for k, name in enumerate(cells.column_names) if not name.startswith(_ROW_NUMBERS)]
+    table = TableBuilder([cells.column_names[k] for k in indices], np.arange(1, n_rows + 1), options)
+    nested = [name for name, kind in zip(schema.names, schema.types, strict=True) if not readable(kind)]
     table.leave_out(nested, "their cells are neither numbers nor text, but for example lists or records")
-    if len(places) < cells.num_columns:
+    if len(indices) < cells.num_columns:
         table.notes.append("The row numbers that pandas stored in the file are left out.")
-    for name, k in zip(table.names, places, strict=True):
+    for name, k in zip(table.names, indices, strict=True):
         add_arrow(table, name, cells.column(k))
     table.count_missing()
     return table.finish(PARQUET)
@@ -174,9 +175,12 @@ def add_arrow(table: TableBuilder, name: str, cells: pa.ChunkedArray) -> None:
     elif types.is_boolean(kind):
         table.add_truth_values(name, cells.to_pandas(types_mapper={pa.bool_(): pd.BooleanDtype()}.get))
     elif types.is_integer(kind):
-        plain = cells.null_count == 0
+        has_no_nulls = cells.null_count == 0
         table.add_whole_numbers(
-            name, pd.Series(cells.to_numpy()) if plain else cells.to_pandas(types_mapper=_integer_types().get)
+            name,
+            pd.Series(cells.to_numpy())
+            if has_no_nulls
+            else cells.to_pandas(types_mapper=_integer_types().get),
         )
     elif types.is_floating(kind) or types.is_decimal(kind):
         note = f"“{name}” holds decimal numbers, which are rounded to the 16 digits of a float."
@@ -213,8 +217,8 @@ def _text(name: str, cells: pa.ChunkedArray, marks: Sequence[str]) -> pd.Series:
     if isinstance(coded, pa.ChunkedArray):
         coded = coded.chunk(0)
     levels = coded.dictionary.to_pandas().astype(object).tolist()
-    wanted = set(marks)
-    levels = [None if level is None or level.strip() in wanted else level for level in levels]
+    marks_given = set(marks)
+    levels = [None if level is None or level.strip() in marks_given else level for level in levels]
     # The codes that polars writes are unsigned, so they are cast before a missing cell becomes -1.
     codes = pc.cast(coded.indices, pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
     lengths = np.array([*(len(level or "") for level in levels), 0])

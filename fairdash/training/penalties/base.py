@@ -135,7 +135,7 @@ def of_ranks(
             strict=True,
         )
     ]
-    by_column = [np.stack(each) for each in zip(*encoded, strict=True)]
+    by_column = [np.stack(arrays) for arrays in zip(*encoded, strict=True)]
     return torch.from_numpy(side_by_side(by_column)).to(s)
 
 

@@ -157,12 +157,12 @@ class GaussianKernels:
         """Return the standard deviation of the kernels: the distance between neighbouring centres."""
         return 2 * self.reach / (self.count - 1)
 
-    def distances(self, inside: Tensor) -> Tensor:
+    def distances(self, clipped: Tensor) -> Tensor:
         """Return the differences (K, count, batch) between values (K, 1, batch) and all centres."""
         centres = torch.linspace(
-            -self.reach, self.reach, self.count, dtype=inside.dtype, device=inside.device
+            -self.reach, self.reach, self.count, dtype=clipped.dtype, device=clipped.device
         )
-        return inside - centres[:, None]
+        return clipped - centres[:, None]
 
 
 _KERNELS_OF_U = GaussianKernels(10, 2.5)
@@ -215,12 +215,12 @@ class Moments(NamedTuple):
     @classmethod
     def of(cls, basis: GaussianKernels, z: Tensor, v: Tensor, share: Tensor | None) -> Moments:
         """Compute the moments from standardised z (K, batch, 1) and functions v (K, batch, q)."""
-        inside = z.transpose(1, 2).clamp(-basis.reach, basis.reach)
+        clipped = z.transpose(1, 2).clamp(-basis.reach, basis.reach)
         if share is None:
             row_share = torch.full_like(z[:1], 1 / z.shape[1]).transpose(1, 2)
         else:
             row_share = share.transpose(1, 2)
-        values = torch.exp(basis.distances(inside).square_().mul_(-0.5 / basis.width**2))
+        values = torch.exp(basis.distances(clipped).square_().mul_(-0.5 / basis.width**2))
         centred = values - (row_share * values).sum(dim=2, keepdim=True)
         weighted = row_share * centred
         a = torch.bmm(weighted, centred.transpose(1, 2))
@@ -232,7 +232,7 @@ class Moments(NamedTuple):
         # On the training rows, functions of S have variance 1, so the mean of the diagonal is 1. If S is
         # constant in a batch, only the ridge remains, and Ψ is 0.
         b.diagonal(dim1=1, dim2=2).add_(RIDGE)
-        return cls(inside, row_share, values, centred, v, mean, a, b, c)
+        return cls(clipped, row_share, values, centred, v, mean, a, b, c)
 
     def slope(self, basis: GaussianKernels, gradient_of_kernels: Tensor) -> Tensor:
         """Return ∂Ψ/∂z (K, batch, 1) from `gradient_of_kernels`: ∂Ψ/∂φ divided by the rows' weights."""
@@ -287,9 +287,9 @@ class _CanonicalCorrelation(torch.autograd.Function):
         moments = Moments.of(_KERNELS_OF_U, z, v, share)
         # cholesky_ex raises no errors, so a model whose U is not finite does not stop the other models.
         lower, _ = torch.linalg.cholesky_ex(moments.a)
-        half = torch.linalg.solve_triangular(lower, moments.c, upper=False)
+        solved_half = torch.linalg.solve_triangular(lower, moments.c, upper=False)
         lower_b, _ = torch.linalg.cholesky_ex(moments.b)
-        m = torch.linalg.solve_triangular(lower_b, half.transpose(1, 2), upper=False)  # (K, q, count)
+        m = torch.linalg.solve_triangular(lower_b, solved_half.transpose(1, 2), upper=False)  # (K, q, count)
         square = torch.bmm(m.transpose(1, 2), m)
         finite = torch.isfinite(square).all(dim=2).all(dim=1)
         correlated = finite & (square.diagonal(dim1=1, dim2=2).sum(dim=1) > _MIN_SQUARE)
@@ -346,8 +346,8 @@ def solve_by(lower: Tensor, right: Tensor) -> Tensor:
 
     torch.cholesky_solve for several matrices cannot be captured in a CUDA graph; this function can.
     """
-    half = torch.linalg.solve_triangular(lower, right, upper=False)
-    return torch.linalg.solve_triangular(lower.transpose(1, 2), half, upper=True)
+    solved_half = torch.linalg.solve_triangular(lower, right, upper=False)
+    return torch.linalg.solve_triangular(lower.transpose(1, 2), solved_half, upper=True)
 
 
 class _SquaredCorrelations(torch.autograd.Function):

@@ -46,7 +46,7 @@ class JointDistancePenalty(BasePenalty):
     @staticmethod
     def encode(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
         """Return features of each attribute, and products of features of several attributes."""
-        return _encoded(s, train, weight, together=False)
+        return _encoded(s, train, weight, joint=False)
 
     @staticmethod
     def values_per_row(settings: TrainingSettings) -> float:  # noqa: ARG004
@@ -73,41 +73,43 @@ class ConcatenatedDistancePenalty(JointDistancePenalty):
     @staticmethod
     def encode(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
         """Return features of the vector of all attributes."""
-        return _encoded(s, train, weight, together=True)
+        return _encoded(s, train, weight, joint=True)
 
 
-def _encoded(s: Tensor, train: Sequence[Tensor], weight: Tensor | None, *, together: bool) -> Tensor:
+def _encoded(s: Tensor, train: Sequence[Tensor], weight: Tensor | None, *, joint: bool) -> Tensor:
     features = []
     for j, chosen in enumerate(train):
         rows = chosen.cpu().numpy()
         mass = np.ones(len(rows)) if weight is None else weight[j, chosen, 0].double().cpu().numpy()
         columns = s[j].double().cpu().numpy().T
-        attributes = scaled(columns, rows, mass, together=together, eps=precision(s))
-        most = _FEATURES if together else _OF_ONE
-        features.append(_of_products([_features(x, rows, mass, most) for x in attributes], s.shape[1]))
+        attributes = scaled(columns, rows, mass, together=joint, eps=precision(s))
+        limit = _FEATURES if joint else _OF_ONE
+        features.append(_of_products([_features(x, rows, mass, limit) for x in attributes], s.shape[1]))
     width = max(x.shape[1] for x in features)
     return torch.from_numpy(np.stack([np.pad(x, ((0, 0), (0, width - x.shape[1]))) for x in features])).to(s)
 
 
-def _features(x: Array, rows: NDArray[np.int64], mass: Array, most: int) -> tuple[Array, Array]:
+def _features(x: Array, rows: NDArray[np.int64], mass: Array, limit: int) -> tuple[Array, Array]:
     """Return features (n, q) whose inner products are doubly centred distances, and their variances (q,)."""
     order = np.lexsort(x[rows].T)
     values, mass = x[rows][order], mass[order] / mass.sum()
     is_first = np.append(True, (values[1:] != values[:-1]).any(axis=1))
     if is_first.sum() > _LANDMARKS:
-        places = (np.arange(_LANDMARKS) + 0.5) / _LANDMARKS
-        values, mass = values[np.searchsorted(np.cumsum(mass), places)], np.full(_LANDMARKS, 1 / _LANDMARKS)
+        levels = (np.arange(_LANDMARKS) + 0.5) / _LANDMARKS
+        values, mass = values[np.searchsorted(np.cumsum(mass), levels)], np.full(_LANDMARKS, 1 / _LANDMARKS)
         is_first = np.append(True, (values[1:] != values[:-1]).any(axis=1))
     mass, values = np.add.reduceat(mass, np.flatnonzero(is_first)), values[is_first]
 
     def centred(distance: Array) -> Array:
         return distance @ mass[:, None] + to_all - distance - to_all @ mass
 
-    between = distances(values, values)
-    to_all = between @ mass
+    distances_between = distances(values, values)
+    to_all = distances_between @ mass
     root = np.sqrt(mass)
-    variance, vectors = np.linalg.eigh(root[:, None] * centred(between) * root)
-    selected = [j for j in reversed(range(len(variance))) if variance[j] > _NO_VARIANCE * variance[-1]][:most]
+    variance, vectors = np.linalg.eigh(root[:, None] * centred(distances_between) * root)
+    selected = [j for j in reversed(range(len(variance))) if variance[j] > _NO_VARIANCE * variance[-1]][
+        :limit
+    ]
     # The sign of a feature is arbitrary. It is chosen so that the first value is not negative; the same rows
     # then always give the same features.
     vectors = vectors[:, selected] * np.where(vectors[0, selected] < 0, -1, 1)

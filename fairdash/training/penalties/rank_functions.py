@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairdash.dependence.spline_basis import axis_of, orthonormal, splines
-from fairdash.utils.rounding import DOUBLE, between, interpolated, settled
+from fairdash.utils.rounding import DOUBLE, between, interpolated, restore_ties
 
 Array = NDArray[np.float64]
 
@@ -44,7 +44,7 @@ def of_column(
     eps: float = DOUBLE,
 ) -> Array:
     """Return functions (N, P) of the ranks of a column (N,), fitted to training rows with weights `mass`."""
-    values, which = np.unique(settled(column[train], eps=eps), return_inverse=True)
+    values, which = np.unique(restore_ties(column[train], eps=eps), return_inverse=True)
     table = functions(np.bincount(which, weights=mass) / mass.sum())
     # The column is sorted first, because positions of sorted values are found several times faster.
     order, result = np.argsort(column), np.empty((len(column), table.shape[1]))
@@ -60,15 +60,15 @@ def _products(columns: Sequence[Array]) -> list[Array]:
     """
     smoothest = [functions[..., :_IN_PRODUCTS] for functions in columns]
     return [
-        (one[..., :, None] * other[..., None, :]).reshape(*one.shape[:-1], -1)
-        for one, other in itertools.combinations(smoothest, 2)
-        if not _exclude_each_other(one, other)
+        (first[..., :, None] * other[..., None, :]).reshape(*first.shape[:-1], -1)
+        for first, other in itertools.combinations(smoothest, 2)
+        if not _exclude_each_other(first, other)
     ]
 
 
-def _exclude_each_other(one: Array, other: Array) -> bool:
+def _exclude_each_other(first: Array, other: Array) -> bool:
     """Return whether two columns with functions (…, N, P) are classes that exclude each other."""
-    values = [functions.reshape(-1, *functions.shape[-2:])[0] for functions in (one, other)]
+    values = [functions.reshape(-1, *functions.shape[-2:])[0] for functions in (first, other)]
     if any(functions[:, 1:].any() for functions in values):
         return False
     # Counting combinations by sorting would take a minute for ten classes and 678,000 rows.
@@ -82,5 +82,5 @@ def side_by_side(columns: Sequence[Array]) -> Array:
     Functions that are 0 everywhere are omitted, but at least one function remains.
     """
     encoded = np.concatenate([*columns, *_products(columns)], axis=-1)
-    used = np.flatnonzero((encoded != 0).any(axis=tuple(range(encoded.ndim - 1))))
-    return encoded[..., used if len(used) else [0]]
+    nonzero_columns = np.flatnonzero((encoded != 0).any(axis=tuple(range(encoded.ndim - 1))))
+    return encoded[..., nonzero_columns if len(nonzero_columns) else [0]]

@@ -33,7 +33,7 @@ _LINES, _REACH = 64, 3.0
 #: would be enough.
 _NODES = 24
 #: Constant that is added to a squared distance before the square root, so that the gradient at 0 is finite.
-_TINY = 1e-12
+_MIN_VARIANCE = 1e-12
 
 
 def _frequencies() -> tuple[Array, Array]:
@@ -64,7 +64,7 @@ def _fourier_features(mass: Array) -> Array:
     functions = np.concatenate(list(waves), axis=1)
     functions -= mass @ functions
     size = np.linalg.norm(functions.T @ (mass[:, None] * functions))
-    return functions / math.sqrt(size) if size > _TINY else functions
+    return functions / math.sqrt(size) if size > _MIN_VARIANCE else functions
 
 
 class GeDIPenalty(BasePenalty):
@@ -132,7 +132,7 @@ class GDPPenalty(BasePenalty):
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """Return Ψ of shape (K,), at least 0."""
         share = shares(sample_weight)
-        weights, density = _along(v, share)
+        weights, density = _kernel_means_along(v, share)
         return (density * torch.bmm(weights, standardise(u, share))[:, :, 0].abs()).sum(dim=1)
 
 
@@ -147,16 +147,16 @@ class EIPMPenalty(GDPPenalty):
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """Return Ψ of shape (K,), at least 0."""
         share = shares(sample_weight)
-        weights, density = _along(v, share)
+        weights, density = _kernel_means_along(v, share)
         omega, weight = (torch.as_tensor(array).to(u) for array in _frequencies())
         angle = standardise(u, share) * omega
         waves = torch.cat([angle.cos(), angle.sin()], dim=2) * weight.sqrt().repeat(2)
         mean = waves.mean(dim=1, keepdim=True) if share is None else (share * waves).sum(dim=1, keepdim=True)
         distance = (torch.bmm(weights, waves) - mean).square().sum(dim=2)
-        return (density * ((distance + _TINY).sqrt() - math.sqrt(_TINY))).sum(dim=1)
+        return (density * ((distance + _MIN_VARIANCE).sqrt() - math.sqrt(_MIN_VARIANCE))).sum(dim=1)
 
 
-def _along(v: Tensor, share: Tensor | None) -> tuple[Tensor, Tensor]:
+def _kernel_means_along(v: Tensor, share: Tensor | None) -> tuple[Tensor, Tensor]:
     """Return the weight of each row at each grid line, (K, G, batch), and the density at each line, (K, G).
 
     The sum of the weights over the batch is 1, and the sum of the densities over the lines is 1. The
@@ -169,7 +169,7 @@ def _along(v: Tensor, share: Tensor | None) -> tuple[Tensor, Tensor]:
         count = 1 / (share * share).sum(dim=1, keepdim=True)
     bandwidth = (0.75 * count) ** (-1 / 5)
     lines = torch.linspace(-_REACH, _REACH, _LINES, dtype=v.dtype, device=v.device)[:, None]
-    near = (lines - rows).div_(bandwidth).square_().mul_(-0.5)
+    log_kernel = (lines - rows).div_(bandwidth).square_().mul_(-0.5)
     if share is not None:
-        near += share.transpose(1, 2).log()
-    return near.softmax(dim=2), near.logsumexp(dim=2).softmax(dim=1)
+        log_kernel += share.transpose(1, 2).log()
+    return log_kernel.softmax(dim=2), log_kernel.logsumexp(dim=2).softmax(dim=1)

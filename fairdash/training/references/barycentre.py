@@ -38,26 +38,28 @@ def one_column(values: ArrayLike, name: str) -> Array:
     try:
         column = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise fault(name, "A value is not a number", "Give only numbers.") from None
+        raise option_error(name, "A value is not a number", "Give only numbers.") from None
     if column.ndim == 2 and column.shape[1] == 1:
         column = column[:, 0]
     if column.ndim != 1:
-        raise fault(name, "A reference needs a single column", "Give an array of shape (n,).")
+        raise option_error(name, "A reference needs a single column", "Give an array of shape (n,).")
     if not len(column):
-        raise fault(name, "There are no rows", "Give at least one row.")
-    bad = int((~np.isfinite(column)).sum())
-    if bad:
-        raise fault(
-            name, "Values are missing or infinite", "Leave these rows out, or fill in the values.", bad
+        raise option_error(name, "There are no rows", "Give at least one row.")
+    n_invalid = int((~np.isfinite(column)).sum())
+    if n_invalid:
+        raise option_error(
+            name, "Values are missing or infinite", "Leave these rows out, or fill in the values.", n_invalid
         )
     return column
 
 
-def pair(y_pred: ArrayLike, s: ArrayLike) -> tuple[Array, Array]:
+def checked_pair(y_pred: ArrayLike, s: ArrayLike) -> tuple[Array, Array]:
     """Return checked predictions (n,) and sensitive attribute (n,) of the same rows."""
     y, sensitive = one_column(y_pred, "y_pred"), one_column(s, "s")
     if len(y) != len(sensitive):
-        raise fault("s", "y_pred and s don't have the same rows", "Give one value of s per prediction.")
+        raise option_error(
+            "s", "y_pred and s don't have the same rows", "Give one value of s per prediction."
+        )
     return y, sensitive
 
 
@@ -67,22 +69,24 @@ def weights(sample_weight: ArrayLike | None, n_rows: int) -> Array:
         return np.full(n_rows, 1 / n_rows)
     weight = one_column(sample_weight, "sample_weight")
     if len(weight) != n_rows:
-        raise fault(
+        raise option_error(
             "sample_weight",
             "The number of weights differs from the number of rows",
             "Give one weight per row.",
         )
     negative = int((weight < 0).sum())
     if negative:
-        raise fault("sample_weight", "A weight is negative", "Weights must be at least 0.", negative)
+        raise option_error("sample_weight", "A weight is negative", "Weights must be at least 0.", negative)
     if not weight.sum() > 0:
-        raise fault("sample_weight", "All weights are zero", "At least one row must have a weight above 0.")
+        raise option_error(
+            "sample_weight", "All weights are zero", "At least one row must have a weight above 0."
+        )
     return weight / weight.sum()
 
 
-def fault(name: str, what: str, hint: str, count: int | None = None) -> OptionError:
+def option_error(name: str, problem: str, hint: str, count: int | None = None) -> OptionError:
     """Return an error for an invalid option."""
-    return OptionError(Problem(what=what, hint=hint, column=name, count=count))
+    return OptionError(Problem(what=problem, hint=hint, column=name, count=count))
 
 
 Index = NDArray[np.int64]
@@ -178,10 +182,10 @@ class Barycentre:
         OptionError
             Raised if there are several columns or missing cells, or if a strength is outside [0, 1].
         """
-        y, sensitive = pair(y_pred, s)
+        y, sensitive = checked_pair(y_pred, s)
         t = np.asarray(strength, dtype=float)[..., None]
         if not ((t >= 0) & (t <= 1)).all():
-            raise fault("strength", "A strength is not between 0 and 1", "Give a number from 0 to 1.")
+            raise option_error("strength", "A strength is not between 0 and 1", "Give a number from 0 to 1.")
         where = between(self.nodes, _scores(self._rank(sensitive)))
         shape = (y - interpolated(self.centres, where)) / interpolated(self.spreads, where)
         level, excess = self._level(shape, where)
@@ -196,8 +200,8 @@ class Barycentre:
     def _rank(self, s: Array) -> Array:
         """Return the mid-ranks of values of s among the calibration rows."""
         below = self.cumulative[np.searchsorted(self.values, s, side="left")]
-        up_to = self.cumulative[np.searchsorted(self.values, s, side="right")]
-        return np.asarray((below + up_to) / 2)
+        cumulative_upper = self.cumulative[np.searchsorted(self.values, s, side="right")]
+        return np.asarray((below + cumulative_upper) / 2)
 
     def _level(self, shape: Array, where: Between) -> tuple[Array, Array]:
         """Return the level F(ŷ | s) of each row, and how far `shape` is beyond the outermost quantiles."""
@@ -208,18 +212,18 @@ class Barycentre:
             return np.asarray(low + share * (self.shapes[right, k] - low))
 
         last = N_LEVELS - 1
-        inside = np.clip(shape, quantile(np.zeros_like(left)), quantile(np.full_like(left, last)))
-        below = _count(quantile, inside, up_to=False)
-        up_to = _count(quantile, inside, up_to=True)
+        clipped = np.clip(shape, quantile(np.zeros_like(left)), quantile(np.full_like(left, last)))
+        below = _count(quantile, clipped, up_to=False)
+        n_up_to = _count(quantile, clipped, up_to=True)
         # Between two quantiles, the level is interpolated linearly.
-        lower, upper = np.clip(up_to - 1, 0, last), np.clip(up_to, 0, last)
+        lower, upper = np.clip(n_up_to - 1, 0, last), np.clip(n_up_to, 0, last)
         q_lower, q_upper = quantile(lower), quantile(upper)
         gap = np.where(q_upper > q_lower, q_upper - q_lower, 1.0)
-        level = _LEVELS[lower] + (inside - q_lower) / gap * (_LEVELS[upper] - _LEVELS[lower])
+        level = _LEVELS[lower] + (clipped - q_lower) / gap * (_LEVELS[upper] - _LEVELS[lower])
         # If several quantiles equal the value, the level nearest to 0.5 is used.
-        tied = up_to > below
-        first, final = _LEVELS[np.minimum(below, last)], _LEVELS[lower]
-        return np.where(tied, np.clip(0.5, first, final), level), shape - inside
+        tied = n_up_to > below
+        first, last_level = _LEVELS[np.minimum(below, last)], _LEVELS[lower]
+        return np.where(tied, np.clip(0.5, first, last_level), level), shape - clipped
 
 
 def fit_barycentre(
@@ -277,7 +281,7 @@ def fit_barycentre(
     Chzhen, Denis, Hebiri, Oneto and Pontil (2020), "Fair regression with Wasserstein barycenters". Le Gouic,
     Loubes and Rigollet (2020), "Projection to fairness in statistical learning".
     """
-    y, sensitive = pair(y_pred, s)
+    y, sensitive = checked_pair(y_pred, s)
     weight = weights(sample_weight, len(y))
     order = np.argsort(sensitive, kind="stable")
     order = order[weight[order] > 0]
@@ -289,7 +293,9 @@ def fit_barycentre(
     elif bandwidth is None:
         bandwidth = 1.06 * math.sqrt(1 / 12) * float((weight**2).sum()) ** 0.2
     elif not 0 < bandwidth <= 1:
-        raise fault("bandwidth", "The bandwidth is not above 0 and at most 1", "Give a number in (0, 1].")
+        raise option_error(
+            "bandwidth", "The bandwidth is not above 0 and at most 1", "Give a number in (0, 1]."
+        )
 
     cumulative = np.concatenate([[0.0], np.cumsum(of_values)])
     rank = ((cumulative[:-1] + cumulative[1:]) / 2)[which]
@@ -313,11 +319,11 @@ def fit_barycentre(
     mass = np.bincount(left, weight * (1 - share), len(nodes))
     mass += np.bincount(right, weight * share, len(nodes))
     common = mass @ (centres[:, None] + spreads[:, None] * shapes)
-    fitted = Barycentre(
+    barycentre = Barycentre(
         values, cumulative, bandwidth, nodes, centres, spreads, shapes, common, float(mass @ spreads)
     )
-    bias = float(weight @ (fitted.predict(y, sensitive) - y))
-    return replace(fitted, common=common - bias)
+    bias = float(weight @ (barycentre.predict(y, sensitive) - y))
+    return replace(barycentre, common=common - bias)
 
 
 def price_of_independence(
@@ -356,7 +362,7 @@ def price_of_independence(
     OptionError
         Raised as in :func:`fit_barycentre`.
     """
-    y, sensitive = pair(y_pred, s)
+    y, sensitive = checked_pair(y_pred, s)
     weight = weights(sample_weight, len(y))
     if barycentre is None:
         barycentre = fit_barycentre(y, sensitive, sample_weight=weight)
@@ -382,12 +388,12 @@ class _LocalSmoother:
         values = np.empty(len(self.nodes))
         scores, centres = _scores(self.rank), _scores(self.nodes)
         for g, node in enumerate(self.nodes):
-            nearby, kernel = self._kernel(node)
-            distance = scores[nearby] - centres[g]
+            neighbours, kernel = self._kernel(node)
+            distance = scores[neighbours] - centres[g]
             moment = kernel * distance
             mass, first = kernel.sum(), moment.sum()
             second = moment @ distance + _SLOPE_RIDGE * mass
-            total, cross = kernel @ y[nearby], moment @ y[nearby]
+            total, cross = kernel @ y[neighbours], moment @ y[neighbours]
             values[g] = (second * total - first * cross) / (mass * second - first**2)
         return values
 
@@ -396,20 +402,20 @@ class _LocalSmoother:
         order = np.argsort(y, kind="stable")
         table = np.empty((len(self.nodes), N_LEVELS))
         for g, node in enumerate(self.nodes):
-            nearby, kernel = self._kernel(node)
-            rows = order[(order >= nearby.start) & (order < nearby.stop)]
+            neighbours, kernel = self._kernel(node)
+            rows = order[(order >= neighbours.start) & (order < neighbours.stop)]
             points = y[rows]
             starts = np.flatnonzero(np.concatenate([[True], points[1:] != points[:-1]]))
-            mass = np.add.reduceat(kernel[rows - nearby.start], starts)
+            mass = np.add.reduceat(kernel[rows - neighbours.start], starts)
             upper = np.cumsum(mass)
             table[g] = np.interp(_LEVELS, (upper - mass / 2) / upper[-1], points[starts])
         return table
 
     def _kernel(self, node: float) -> tuple[slice, Array]:
         """Return a slice of the rows near a node, and their weights in averages around the node."""
-        reach = _MAX_DISTANCE * self.bandwidth
-        start = int(np.searchsorted(self.rank, node - reach, side="left"))
-        stop = int(np.searchsorted(self.rank, node + reach, side="right"))
+        max_distance = _MAX_DISTANCE * self.bandwidth
+        start = int(np.searchsorted(self.rank, node - max_distance, side="left"))
+        stop = int(np.searchsorted(self.rank, node + max_distance, side="right"))
         distance = (self.rank[start:stop] - node) / self.bandwidth
         return slice(start, stop), self.weight[start:stop] * np.exp(-0.5 * distance**2)
 
@@ -436,8 +442,8 @@ def _count(quantile: Callable[[Index], Array], shape: Array, *, up_to: bool) -> 
     low = np.zeros(len(shape), dtype=np.int64)
     high = np.full(len(shape), N_LEVELS, dtype=np.int64)
     while (open_ := low < high).any():
-        middle = (low + high) // 2
-        is_counted = compare(quantile(np.minimum(middle, N_LEVELS - 1)), shape)
-        low = np.where(open_ & is_counted, middle + 1, low)
-        high = np.where(open_ & ~is_counted, middle, high)
+        midpoint = (low + high) // 2
+        is_counted = compare(quantile(np.minimum(midpoint, N_LEVELS - 1)), shape)
+        low = np.where(open_ & is_counted, midpoint + 1, low)
+        high = np.where(open_ & ~is_counted, midpoint, high)
     return low

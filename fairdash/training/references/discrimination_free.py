@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from fairdash.data.dataset import Dataset
 from fairdash.dependence.classical import mid_ranks
-from fairdash.training.references.barycentre import Array, fault, fit_barycentre, one_column, weights
-from fairdash.training.splits import Split, folds
+from fairdash.training.references.barycentre import Array, fit_barycentre, one_column, option_error, weights
+from fairdash.training.splits import Split, fold_rows
 from fairdash.utils.classes import class_columns, holds_text, one_column_each
 
 #: Function f(x, s) that returns predictions (n,) from a table x with n rows and from s (n,).
@@ -62,13 +62,13 @@ def sensitive_nodes(
     sensitive = one_column(s, "s")
     weight = weights(sample_weight, len(sensitive))
     if max_nodes < 1:
-        raise fault("max_nodes", "The number of nodes is below 1", "Give at least 1.")
-    counted = weight > 0
-    sensitive, weight = sensitive[counted], weight[counted]
+        raise option_error("max_nodes", "The number of nodes is below 1", "Give at least 1.")
+    has_weight = weight > 0
+    sensitive, weight = sensitive[has_weight], weight[has_weight]
     distinct, group = np.unique(sensitive, return_inverse=True)
     if len(distinct) > max_nodes:
-        slots = np.floor(mid_ranks(sensitive, weight) * max_nodes)
-        group = np.unique(slots, return_inverse=True)[1]
+        node_index = np.floor(mid_ranks(sensitive, weight) * max_nodes)
+        group = np.unique(node_index, return_inverse=True)[1]
     shares: Array = np.bincount(group, weight).astype(float)
     return np.bincount(group, weight * sensitive) / shares, shares
 
@@ -109,7 +109,9 @@ def discrimination_free(predict: SensitivePredictor, features: Any, nodes: tuple
     for value, share in zip(*nodes, strict=True):
         part = one_column(predict(features, np.full(n_rows, value)), "predict")
         if len(part) != n_rows:
-            raise fault("predict", "The function does not return one number per row", "Return an array (n,).")
+            raise option_error(
+                "predict", "The function does not return one number per row", "Return an array (n,)."
+            )
         premium += share * part
     return premium
 
@@ -169,11 +171,11 @@ def barycentre_predictions(
         have no rows.
     """
     s = one_sensitive(dataset)
-    whole = _stacked(base, (len(splits), dataset.n_rows), "base")
+    premiums = _stacked(base, (len(splits), dataset.n_rows), "base")
     parts = [
         part
         for split in splits
-        for part in folds(split.train, n_folds=n_folds, random_state=random_state, groups=dataset.groups)
+        for part in fold_rows(split.train, n_folds=n_folds, random_state=random_state, groups=dataset.groups)
     ]
     held_out = _stacked(train(dataset, parts), (len(parts), dataset.n_rows), "train")
     curves = np.empty((len(splits), len(strengths), dataset.n_rows))
@@ -182,14 +184,14 @@ def barycentre_predictions(
         rows = np.concatenate([parts[k].validation for k in fold_numbers])
         out_of_fold = np.concatenate([held_out[k, parts[k].validation] for k in fold_numbers])
         weight = None if dataset.weight is None else dataset.weight.to_numpy()[rows]
-        fitted = fit_barycentre(
+        barycentre = fit_barycentre(
             out_of_fold,
             s[rows],
             sample_weight=weight,
             bandwidth=bandwidth,
             classes=dataset.sensitive.shape[1] > 1,
         )
-        curves[j] = fitted.predict(whole[j], s, strengths)
+        curves[j] = barycentre.predict(premiums[j], s, strengths)
     return curves
 
 
@@ -228,7 +230,7 @@ def discrimination_free_predictions(
     """
     s = one_sensitive(dataset)
     if len(predictors) != len(splits):
-        raise fault(
+        raise option_error(
             "predictors",
             "The number of models differs from the number of splits",
             "Give one model per split.",
@@ -245,7 +247,9 @@ def one_sensitive(dataset: Dataset) -> Array:
     """Return the sensitive attribute (n,), with codes for classes; several attributes raise an error."""
     attributes = one_column_each(dataset.sensitive)
     if attributes.shape[1] != 1:
-        raise fault("sensitive", "A reference needs exactly one sensitive attribute", "Choose one attribute.")
+        raise option_error(
+            "sensitive", "A reference needs exactly one sensitive attribute", "Choose one attribute."
+        )
     s = attributes.iloc[:, 0]
     return class_columns(s, as_codes=True) if holds_text(s) else s.to_numpy(dtype=float)
 
@@ -253,5 +257,5 @@ def one_sensitive(dataset: Dataset) -> Array:
 def _stacked(values: ArrayLike, shape: tuple[int, int], name: str) -> NDArray[np.float64]:
     table = np.asarray(values, dtype=float)
     if table.shape != shape:
-        raise fault(name, f"The predictions don't have the shape {shape}", "Give one row per model.")
+        raise option_error(name, f"The predictions don't have the shape {shape}", "Give one row per model.")
     return table

@@ -16,13 +16,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fairdash.training.references.barycentre import Array, Barycentre, fault, fit_barycentre, weights
+from fairdash.training.references.barycentre import Array, Barycentre, fit_barycentre, option_error, weights
 
 Index = NDArray[np.int64]
 
 #: Number of passes over several numeric attributes. If two attributes are dependent, the repair for the
-#: second attribute creates a little dependence on the first. After three passes, this dependence is smaller
-#: than noise.
+#: second attribute creates a little dependence on the first. Only the last pass repairs within bands: in a
+#: band of one attribute, a dependent attribute hardly varies, so that its effect across bands would remain.
 PASSES = 3
 #: Minimum number of rows of a combination of classes and bands for which separate barycentres are fitted.
 MIN_CELL_ROWS = 20
@@ -60,11 +60,11 @@ class Cells:
         edges = {k: np.unique(np.quantile(s[:, k], np.arange(1, bands) / bands)) for k in numbers}
         cells = cls((*columns, *numbers), edges)
         crossings, counts = np.unique(cells._codes(s), axis=0, return_counts=True)
-        large = counts >= (MIN_CELL_ROWS if s.shape[1] > 1 else 1)
-        number = {tuple(codes): k for k, codes in enumerate(crossings[large].tolist())}
+        has_enough_rows = counts >= (MIN_CELL_ROWS if s.shape[1] > 1 else 1)
+        number = {tuple(codes): k for k, codes in enumerate(crossings[has_enough_rows].tolist())}
         last = len(number)
-        if number and counts[~large].sum() < MIN_CELL_ROWS:
-            last = int(np.argmin(counts[large]))
+        if number and counts[~has_enough_rows].sum() < MIN_CELL_ROWS:
+            last = int(np.argmin(counts[has_enough_rows]))
         return replace(cells, number=number, rest=last)
 
     def of(self, s: Array) -> Index:
@@ -120,7 +120,7 @@ class Repair:
         y, columns = np.asarray(y_pred, dtype=float), np.asarray(s, dtype=float)
         t = np.asarray(strength, dtype=float)[..., None]
         if not ((t >= 0) & (t <= 1)).all():
-            raise fault("strength", "A strength is not between 0 and 1", "Give a number from 0 to 1.")
+            raise option_error("strength", "A strength is not between 0 and 1", "Give a number from 0 to 1.")
         full = y
         for step in self.steps:
             full = self._apply_step(full, columns, step)
@@ -129,12 +129,14 @@ class Repair:
 
     def _apply_step(self, y: Array, s: Array, step: Step) -> Array:
         cell = step.cells.of(s)
-        at, repaired = cell if step.column is None else s[:, step.column], np.array(y)
-        for k, along in enumerate(step.maps):
+        values_of_s, repaired = cell if step.column is None else s[:, step.column], np.array(y)
+        for k, mapping in enumerate(step.maps):
             rows = np.flatnonzero(cell == k) if len(step.maps) > 1 else np.arange(len(y))
             if len(rows):
-                y_in, s_in = y[rows], at[rows]
-                repaired[rows] = y_in - along.centre(s_in) if self.of_errors else along.predict(y_in, s_in)
+                y_in, s_in = y[rows], values_of_s[rows]
+                repaired[rows] = (
+                    y_in - mapping.centre(s_in) if self.of_errors else mapping.predict(y_in, s_in)
+                )
         return repaired
 
 
@@ -152,9 +154,9 @@ def fit_repair(
     independent of these combinations. The result is the barycentre of all distributions given the numeric
     attribute and the classes. It equals the barycentre of the combinations' barycentres. The repaired price
     is therefore jointly independent of the numeric attribute and the classes. Several numeric attributes are
-    repaired one after another, as in EquiPy (Hu, Ratz, Charpentier 2024), in :data:`PASSES` passes. With at
-    least 400 rows, prices are repaired for each numeric attribute within bands of the other numeric
-    attributes, and are then independent of the attribute within these bands.
+    repaired one after another, as in EquiPy (Hu, Ratz, Charpentier 2024), in :data:`PASSES` passes. In the
+    last pass, with at least 400 rows, prices are repaired for each numeric attribute within bands of the
+    other numeric attributes, and are then independent of the attribute within these bands.
 
     Parameters
     ----------
@@ -175,26 +177,30 @@ def fit_repair(
     weight = weights(sample_weight, len(price))
     of_classes = classes or [False] * columns.shape[1]
     numbers = [k for k, is_class in enumerate(of_classes) if not is_class]
-    used, class_columns = columns[weight > 0], [k for k, is_class in enumerate(of_classes) if is_class]
-    fitted, repaired = Repair(of_errors=y is not None), price
-    class_cells = Cells.fit(used, class_columns)
-    across_cells = [None] if len(np.unique(class_cells.of(used))) > 1 else []
-    for column in (*numbers * (PASSES if len(numbers) > 1 else 1), *across_cells):
+    weighted, class_columns = columns[weight > 0], [k for k, is_class in enumerate(of_classes) if is_class]
+    repair, repaired = Repair(of_errors=y is not None), price
+    class_cells = Cells.fit(weighted, class_columns)
+    across_cells = [None] if len(np.unique(class_cells.of(weighted))) > 1 else []
+    n_before_last = (PASSES - 1) * len(numbers) if len(numbers) > 1 else 0
+    for k, column in enumerate((*numbers * (PASSES if len(numbers) > 1 else 1), *across_cells)):
         values = repaired if y is None else repaired - np.asarray(y, dtype=float)
-        others = [k for k in numbers if k != column]
-        cells = class_cells if column is None or not others else Cells.fit(used, class_columns, others)
+        others = [other for other in numbers if other != column]
+        is_across = column is None or not others or k < n_before_last
+        cells = class_cells if is_across else Cells.fit(weighted, class_columns, others)
         cell = cells.of(columns)
-        at = cell if column is None else columns[:, column]
+        values_of_s = cell if column is None else columns[:, column]
         parts = [np.flatnonzero((cell == number) & (weight > 0)) for number in range(cell.max() + 1)]
         maps = tuple(
-            fit_barycentre(values[rows], at[rows], sample_weight=weight[rows], classes=column is None)
+            fit_barycentre(
+                values[rows], values_of_s[rows], sample_weight=weight[rows], classes=column is None
+            )
             for rows in (parts if column is not None else [np.arange(len(price))])
         )
-        fitted = replace(fitted, steps=(*fitted.steps, Step(column, maps, cells)))
-        repaired = fitted._apply_step(repaired, columns, fitted.steps[-1])
+        repair = replace(repair, steps=(*repair.steps, Step(column, maps, cells)))
+        repaired = repair._apply_step(repaired, columns, repair.steps[-1])
     mean = float(weight @ price)
-    fitted = replace(fitted, offset=mean - float(weight @ repaired))
-    if (counted := price[weight > 0].min()) > 0:
-        fitted = replace(fitted, least=float(counted))
-        fitted = replace(fitted, factor=mean / float(weight @ fitted.predict(price, columns)))
-    return fitted
+    repair = replace(repair, offset=mean - float(weight @ repaired))
+    if (min_price := price[weight > 0].min()) > 0:
+        repair = replace(repair, least=float(min_price))
+        repair = replace(repair, factor=mean / float(weight @ repair.predict(price, columns)))
+    return repair

@@ -96,13 +96,13 @@ def train_references(
         random_state=random_state,
         device=resolved,
         networks=True,
-        progress=lambda at: on_step(_START_SHARES["base"] * at.fraction),
+        progress=lambda progress_event: on_step(_START_SHARES["base"] * progress_event.fraction),
         run_step=within(run_step, "tuning"),
     )
     chosen = settings_of_splits(tuning, settings)
 
     def train(parts: Sequence[Split], name: str) -> TrainedModels:
-        begins, ends = _START_SHARES[name], _START_SHARES["folds" if name == "base" else "premium"]
+        begins, end_share = _START_SHARES[name], _START_SHARES["folds" if name == "base" else "premium"]
         per_split = len(parts) // len(splits)  # The folds of a split use its settings.
         models = [
             StackedModel(STANDARD, 0.0, chosen[k // per_split], k, initial_seed(random_state, k // per_split))
@@ -116,7 +116,7 @@ def train_references(
             random_state=random_state,
             device=resolved,
             networks=name == "base",
-            progress=lambda at: on_step(begins + (ends - begins) * at.fraction),
+            progress=lambda progress_event: on_step(begins + (end_share - begins) * progress_event.fraction),
             run_step=within(run_step, name),
         )
 

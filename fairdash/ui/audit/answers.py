@@ -1,4 +1,4 @@
-"""Audit results: the verdict with a figure at the top of the page, then the answer to each question."""
+"""Audit results, with the verdict and a figure at the top, and the answer to each question below."""
 
 from __future__ import annotations
 
@@ -51,15 +51,18 @@ _ICONS = {"below": ":material/check_circle:", "above": ":material/error:", "unde
 
 
 def show_audit(audit: AuditJob) -> None:
-    """Show the selected audit: its progress or, at the end, its result."""
+    """Show the progress of the selected audit or, at the end, its result."""
     status = audit.status
     if status.state == DONE:
         with st.skeleton(height=PICTURES):
-            whole = audit.read_result()
-        whole, result = _with_changes_since(audit, whole, choose_attribute(whole))
-        show_result(result, whole, title=audit.spec.source.title, audit=audit)
-        # A combination of attributes is not a column, and the repair needs a column.
-        if result.plan.columns.sensitive in (whole.plan.columns.sensitive, *whole.plan.columns.also):
+            full_result = audit.read_result()
+        full_result, result = _with_changes_since(audit, full_result, choose_attribute(full_result))
+        show_result(result, full_result, title=audit.spec.source.title, audit=audit)
+        # The repair needs a column, and a combination of attributes is not a column.
+        if result.plan.columns.sensitive in (
+            full_result.plan.columns.sensitive,
+            *full_result.plan.columns.also,
+        ):
             _show_repair(audit, result)
     else:
         plan = audit.spec.plan
@@ -82,7 +85,7 @@ def show_audit(audit: AuditJob) -> None:
 
 
 def show_result(
-    result: AuditResult, whole: AuditResult, *, title: str, audit: AuditJob | None = None
+    result: AuditResult, full_result: AuditResult, *, title: str, audit: AuditJob | None = None
 ) -> None:
     """Show the result for one sensitive attribute, and downloads of the results for all attributes.
 
@@ -91,31 +94,32 @@ def show_result(
     title
         Name of the audited table.
     audit
-        Job of the audit; None for the example.
+        Job of the audit, or None for the example.
     """
-    _show_first_screen(result, whole, title)
+    _show_first_screen(result, full_result, title)
     st.subheader("All answers", anchor=False)
     for question, title, blocks in answers_of(result):
         with st.expander(safe(title)):
             _show_answer(blocks, result)
-            # A front can be compared only with a price that is a column of the table, not with a model's
-            # price.
+            # A Pareto front can be compared only with a price in a column of the table, and not with a
+            # model's price.
             if audit is not None and audit.spec.model is None and question == 8:
                 _show_alternatives(audit, result.plan.columns)
     if result.since is not None:
         with st.expander("What has changed since the last audit?", expanded=True):
             _show_answer(changes_of(result), result)
-    show_filing(whole, audit)
+    show_filing(full_result, audit)
 
 
 def _show_repair(audit: AuditJob, result: AuditResult) -> None:
-    """Offer to repair the price for the selected attribute; show figures and the download of a zip file."""
+    """Offer to repair the price for the selected attribute. Show figures and the download of a zip file."""
     sensitive = result.plan.columns.sensitive
 
-    def show(job: RepairJob) -> None:
+    def show_job(job: RepairJob) -> None:
         note = (
             "The price of each row is repaired by a model that was fitted on other rows. If the attribute is "
-            "unknown, the price is the mean repaired price of customers with the same other columns."
+            "unknown, the price is the mean repaired price of customers with the same values in the other "
+            "columns."
         )
         figures = job.figures()
         st.markdown(reach_in_words(figures))
@@ -135,7 +139,7 @@ def _show_repair(audit: AuditJob, result: AuditResult) -> None:
     )
     show_or_start(
         find_repair(audit, sensitive, owner=current_owner()),
-        show=show,
+        show=show_job,
         start=lambda: start_repair(audit, sensitive),
         label="Repair the price at four strengths",
         key=KEY("repair"),
@@ -143,14 +147,14 @@ def _show_repair(audit: AuditJob, result: AuditResult) -> None:
     )
 
 
-def _show_first_screen(result: AuditResult, whole: AuditResult, title: str) -> None:
+def _show_first_screen(result: AuditResult, full_result: AuditResult, title: str) -> None:
     primary, columns = CRITERIA[result.plan.criterion], result.plan.columns
     words, picture = st.columns([2, 3], gap="large")
     with words:
         if result.units_remark:
             st.warning(safe(result.units_remark))
         headline = result.headline
-        if whole.others:
+        if full_result.others:
             headline = f"Along “{columns.sensitive}”: {IN_SHORT[result.verdict]}"
         _show_verdict(result, headline)
         rows = f"{result.n:,} rows" + ("" if columns.groups is None else f" of {result.n_units:,} policies")
@@ -160,13 +164,13 @@ def _show_first_screen(result: AuditResult, whole: AuditResult, title: str) -> N
             f"at most {result.plan.gap_in_words} of the mean price."
         )
         download_file(
-            whole.to_zip,
+            full_result.to_zip,
             label="Evidence (zip)",
             name="audit.zip",
             mime="application/zip",
             key=KEY("zip"),
         )
-        show_blocks((Text(note, "small") for note in notes_of(whole)), KEY)
+        show_blocks((Text(note, "small") for note in notes_of(full_result)), KEY)
     with picture:
         show_blocks([first_chart(result)], KEY)
     with st.expander("All four criteria"):
@@ -175,29 +179,29 @@ def _show_first_screen(result: AuditResult, whole: AuditResult, title: str) -> N
 
 
 def _show_answer(blocks: list[Block], result: AuditResult) -> None:
-    # The top of the page already shows this figure.
+    # This figure is already shown at the top of the page.
     first = CRITERIA[result.plan.criterion].picture
-    show_blocks((each for each in blocks if not (isinstance(each, Chart) and each.name == first)), KEY)
+    show_blocks((block for block in blocks if not (isinstance(block, Chart) and block.name == first)), KEY)
 
 
 def choose_attribute(result: AuditResult) -> AuditResult:
-    """Show the verdict for each attribute and each combination of attributes; return the selected result.
+    """Show the verdict for each attribute and each combination of attributes. Return the selected result.
 
     If the audit has only one attribute, the function shows nothing and returns its result.
     """
-    along = result.along
-    if len(along) == 1:
+    results = result.along
+    if len(results) == 1:
         return result
     _show_verdict(result, result.headline)
     show_blocks([next(verdict_tables(result))], KEY)
     chosen = st.selectbox(
         "Answers for",
-        range(len(along)),
-        format_func=lambda k: safe(along[k].plan.columns.sensitive),
+        range(len(results)),
+        format_func=lambda k: safe(results[k].plan.columns.sensitive),
         key=KEY("along"),
         help="For a combination of attributes, the audit answers only questions 1, 2, 5 and 10.",
     )
-    return along[chosen]
+    return results[chosen]
 
 
 def _show_verdict(result: AuditResult, headline: str) -> None:
@@ -206,14 +210,14 @@ def _show_verdict(result: AuditResult, headline: str) -> None:
 
 
 def show_earlier() -> None:
-    """Show a button for each earlier audit, which opens it; show nothing if there are no audits."""
+    """Show a button to open each earlier audit."""
     audits = finished_audits(owner=current_owner())[:_MAX_LISTED]
     if not audits:
         return
     st.subheader("Your audits", anchor=False)
     for audit in audits:
         st.button(
-            safe(_named(audit)),
+            safe(_audit_label(audit)),
             key=KEY("open", audit.id),
             icon=":material/history:",
             type="tertiary",
@@ -223,39 +227,40 @@ def show_earlier() -> None:
 
 
 def _with_changes_since(
-    audit: AuditJob, whole: AuditResult, result: AuditResult
+    audit: AuditJob, full_result: AuditResult, result: AuditResult
 ) -> tuple[AuditResult, AuditResult]:
-    """Ask for an earlier audit, and return both results with the changes since that audit."""
+    """Ask the user to select an earlier audit. Return both results with the changes since that audit."""
     name = result.plan.columns.sensitive
-    earlier = {
-        each.id: each
-        for each in finished_audits(owner=current_owner())
-        if each.id != audit.id and name in (each.spec.plan.columns.sensitive, *each.spec.plan.columns.also)
+    audit_by_id = {
+        candidate.id: candidate
+        for candidate in finished_audits(owner=current_owner())
+        if candidate.id != audit.id
+        and name in (candidate.spec.plan.columns.sensitive, *candidate.spec.plan.columns.also)
     }
-    if not earlier:
-        return whole, result
+    if not audit_by_id:
+        return full_result, result
     chosen = st.selectbox(
         "What has changed since",
-        [None, *list(earlier)[:_MAX_LISTED]],
-        format_func=lambda id: "no other audit" if id is None else safe(_named(earlier[id])),
+        [None, *list(audit_by_id)[:_MAX_LISTED]],
+        format_func=lambda id: "no other audit" if id is None else safe(_audit_label(audit_by_id[id])),
         key=KEY("since", audit.id),
-        help="Each curve is divided by the mean price of its audit, so a uniform rise of all prices is not "
-        "drift.",
+        help="Each curve is divided by the mean price of its audit, so an equal relative rise of "
+        "all prices is not drift.",
     )
     if chosen is None:
-        return whole, result
-    before = earlier[chosen].read_result()
-    (other,) = (each for each in before.along if each.plan.columns.sensitive == name)
+        return full_result, result
+    earlier_result = audit_by_id[chosen].read_result()
+    (other,) = (result for result in earlier_result.along if result.plan.columns.sensitive == name)
     result = result.compare(other)
-    if before.plan.columns.sensitive == whole.plan.columns.sensitive:
-        whole = whole.compare(before)
-    return whole, result
+    if earlier_result.plan.columns.sensitive == full_result.plan.columns.sensitive:
+        full_result = full_result.compare(earlier_result)
+    return full_result, result
 
 
-def _named(audit: AuditJob) -> str:
+def _audit_label(audit: AuditJob) -> str:
     columns = audit.spec.plan.columns
-    when = audit.spec.created[:16].replace("T", " ")
-    return f"{columns.price} against {columns.sensitive} · {audit.spec.source.title} · {when} UTC"
+    created_text = audit.spec.created[:16].replace("T", " ")
+    return f"{columns.price} against {columns.sensitive} · {audit.spec.source.title} · {created_text} UTC"
 
 
 def _show_alternatives(audit: AuditJob, columns: Columns) -> None:
@@ -279,9 +284,9 @@ def _show_alternatives(audit: AuditJob, columns: Columns) -> None:
     prices = ["the audited price" if key[0] == PRICE else ModelKey(*key).title for key in keys]
     names = {"error": front.error_title, "error_se": "± error", "dependence_se": "± dependence"}
     names |= {"dependence": f"dependence, {REGISTRY[front.default_measure].symbol}"}
-    shown = table.drop(columns=["method", "lam", "floor"]).rename(columns=names)
-    shown.insert(0, "price", prices)
-    show_table(Table("Error and dependence of the audited price and of points on a front", shown), KEY)
+    table_shown = table.drop(columns=["method", "lam", "floor"]).rename(columns=names)
+    table_shown.insert(0, "price", prices)
+    show_table(Table("Error and dependence of the audited price and of points on a front", table_shown), KEY)
     if st.button("See this front", key=KEY("front"), icon=":material/balance:"):
         go_to("tradeoff", address={Address.RUN.value: run.id})
 
@@ -302,17 +307,17 @@ def _nearest_in_words(table: pd.DataFrame, front: Front, run: Run) -> str:
         return (
             f"None of the nearest points depends less on “{safe(front.sensitive)}” than the price ({rows})."
         )
-    near = less.iloc[0]
+    row = less.iloc[0]
     return (
         f"The nearest point of the front depends less on “{safe(front.sensitive)}” than the price does. The "
-        f"dependence of this point is {near['dependence']:.3f}, and that of the price is "
-        f"{first['dependence']:.3f}. The error of this point is {near['error']:.3f}, and that of the price "
+        f"dependence of this point is {row['dependence']:.3f}, and that of the price is "
+        f"{first['dependence']:.3f}. The error of this point is {row['error']:.3f}, and that of the price "
         f"is {first['error']:.3f} (same rows: {rows})."
     )
 
 
 def _run_of(source: DatasetSource, columns: Columns) -> Run | None:
-    """Return the newest finished run with the audit's table and roles, or the run that made the price."""
+    """Return the newest finished run with the audit's table and roles, or the run that gave the price."""
     owner = current_owner()
     of_audit = (columns.price, columns.outcome, columns.exposure, columns.outcome in columns.totals)
     for run in list_runs(owner=owner).runs:
@@ -360,7 +365,7 @@ def _offer_training(source: DatasetSource, columns: Columns) -> None:
 
 
 def roles_of_audit(roles: Roles, columns: Columns, table: pd.DataFrame) -> Roles:
-    """Return column roles for a run: the audit's roles or, for columns without one, the table's roles."""
+    """Return column roles for a run, from the audit or, for columns without a role there, from the table."""
     names = [str(name) for name in table]
     # A price that a model computes is not a column of the table.
     price = columns.price if columns.price in names else None
@@ -369,8 +374,8 @@ def roles_of_audit(roles: Roles, columns: Columns, table: pd.DataFrame) -> Roles
         for name in (columns.outcome, price, roles.target, *roles.features, *names)
         if name and name != columns.sensitive
     )
-    with_role = {target, price, columns.exposure, columns.groups, columns.candidate, columns.expected_cost}
-    with_role |= {columns.sensitive, *columns.also}
+    role_columns = {target, price, columns.exposure, columns.groups, columns.candidate, columns.expected_cost}
+    role_columns |= {columns.sensitive, *columns.also}
     return replace(
         roles,
         target=target,
@@ -379,5 +384,5 @@ def roles_of_audit(roles: Roles, columns: Columns, table: pd.DataFrame) -> Roles
         weight=columns.exposure,
         group=columns.groups,
         rate=columns.outcome in columns.totals,
-        features=tuple(name for name in columns.features or roles.features if name not in with_role),
+        features=tuple(name for name in columns.features or roles.features if name not in role_columns),
     )

@@ -1,4 +1,4 @@
-"""Filing document: the user selects a rule, and enters the texts that only the user can write."""
+"""Form for a filing document. The user selects a rule, and enters the texts that only the user can write."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fairdash.auditing.filing.document import FIELDS, FILE, governance_yaml
 from fairdash.auditing.filing.rules import TEMPLATES
 from fairdash.errors import FairdashError
 from fairdash.runs.audits import AuditJob
-from fairdash.runs.listing import kept_answers
+from fairdash.runs.listing import stored_answers
 from fairdash.storage import write_whole
 from fairdash.ui.access import current_owner
 from fairdash.ui.frame import show_problems
@@ -24,14 +24,14 @@ KEY = Keys(__file__)
 
 
 def show_filing(result: AuditResult, audit: AuditJob | None) -> None:
-    """Ask for a template and for the user's texts, which are stored with the audit; offer the documents."""
+    """Ask for a template and for the user's texts, which are stored with the audit. Offer the documents."""
     row = result.origin.get("model", {}).get("customer")
     with st.expander("Document for filing, with the headings of a rule"):
         rule = TEMPLATES[
             st.selectbox(
                 "Template",
                 list(TEMPLATES),
-                format_func=lambda each: TEMPLATES[each].title,
+                format_func=lambda template: TEMPLATES[template].title,
                 key=KEY("template"),
             )
         ]
@@ -40,23 +40,25 @@ def show_filing(result: AuditResult, audit: AuditJob | None) -> None:
             "any rule."
         )
         blanks = list(dict.fromkeys(field for heading in rule.headings for field in heading.blanks))
-        place = f"{KEY('answers')}-{'example' if audit is None else audit.id}"
-        if place not in st.session_state:
-            st.session_state[place] = _earlier_answers(audit)
-        answers: dict[str, str] = st.session_state[place]
+        prefix = f"{KEY('answers')}-{'example' if audit is None else audit.id}"
+        if prefix not in st.session_state:
+            st.session_state[prefix] = _earlier_answers(audit)
+        answers: dict[str, str] = st.session_state[prefix]
         with st.popover(f"Yours to write: {len(blanks)} texts", icon=":material/edit_note:"):
-            written = {
-                field: st.text_area(FIELDS[field], answers.get(field, ""), key=KEY("field", place, field))
+            typed_answers = {
+                field: st.text_area(FIELDS[field], answers.get(field, ""), key=KEY("field", prefix, field))
                 for field in blanks
             }
-        answers = {name: text for name, text in (answers | written).items() if text.strip()}
-        if answers != st.session_state[place]:
-            st.session_state[place] = answers
+        answers = {name: text for name, text in (answers | typed_answers).items() if text.strip()}
+        if answers != st.session_state[prefix]:
+            st.session_state[prefix] = answers
             if audit is not None:
                 write_whole(audit.folder / FILE, governance_yaml(answers))
         left, right = st.columns(2)
         with left:
-            _offer(result, partial(_made, result, rule.id, answers), "Document", f"audit-{rule.id}")
+            _offer(
+                result, partial(_rendered_filing, result, rule.id, answers), "Document", f"audit-{rule.id}"
+            )
         with right:
             if row is not None:
                 page = partial(_page, result, answers, row)
@@ -88,7 +90,7 @@ def _page(result: AuditResult, answers: dict[str, str], row: int | str) -> bytes
     return render_customer(result, answers, row=row)
 
 
-def _made(result: AuditResult, template: str, answers: dict[str, str]) -> bytes:
+def _rendered_filing(result: AuditResult, template: str, answers: dict[str, str]) -> bytes:
     from fairdash.auditing.filing.document import render_filing
 
     return render_filing(result, template, answers, command=command_of(result))
@@ -99,7 +101,7 @@ def _earlier_answers(audit: AuditJob | None) -> dict[str, str]:
     if audit is None:
         return {}
     try:
-        return kept_answers(owner=current_owner(), first=audit)
+        return stored_answers(owner=current_owner(), first=audit)
     except FairdashError as error:
         show_problems(error)
         return {}

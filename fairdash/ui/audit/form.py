@@ -1,4 +1,4 @@
-"""Audit form: an example, then columns, primary criterion and largest acceptable gap."""
+"""Audit form with an example, the columns, the primary criterion and the largest acceptable gap."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ KEY = Keys(__file__)
 _LINKS = {"auto": "as stated in the file", "identity": "the price", "log": "its logarithm"}
 #: Meanings of columns that are not inputs of a pricing model by default.
 _NO_INPUT = frozenset(("claim_count", "claim_cost", "cost", "exposure", "premium", "price"))
-#: Session key of the id of the data in use when the user asked to audit a new table.
+#: Session key for the id of the data that were in use when the user asked to audit a new table.
 _DATA_BEFORE_OWN_TABLE = KEY("own")
-#: Data sets with prices: the policies of the example, and simulated policies, which need no download.
+#: Data sets with prices, which are the policies of the example and simulated policies (no download).
 MOTOR = CatalogueSource(dataset="motor_tariff")
 SIMULATED = CatalogueSource(dataset="portfolio")
 
@@ -69,8 +69,8 @@ def show_example() -> None:
         "Example: premiums of a GLM without the driver's age, on the French motor policies of a pricing "
         "game (pg15training), audited along age and gender."
     )
-    whole = _example()
-    show_result(choose_attribute(whole), whole, title=MOTOR.title)
+    full_result = _example()
+    show_result(choose_attribute(full_result), full_result, title=MOTOR.title)
 
 
 def wants_own_table() -> bool:
@@ -86,19 +86,19 @@ def _offer_own_table(label: str) -> None:
 
 
 def _id_of_data_in_use() -> str | None:
-    """Return the id of the data in use; None if the address names no data."""
+    """Return the id of the data in use, or None if the address names no data."""
     return st.session_state.get(Address.DATASET)
 
 
 def show_own_table() -> None:
-    """Ask for a file and audit a price in it; the user only has to choose the price and the attribute."""
+    """Ask for a file, and audit a price in it. The user only has to choose the price and the attribute."""
     st.page_link(page("data"), label="Choose a built-in table instead", icon=":material/table:")
     table = ask_for_table(None)
     if table is None:
         return
     upload, reading, frame = table
     suggestion, _ = suggestion_of(frame, table=f"{upload.sha256} {reading}")
-    begin = Roles(
+    initial = Roles(
         target=suggestion.target or "",
         sensitive=suggestion.sensitive,
         features=suggestion.features,
@@ -108,7 +108,7 @@ def show_own_table() -> None:
         rate=suggestion.rate,
     )
     show_form(
-        UploadSource(sha256=upload.sha256, name=upload.name, roles=begin, reading=reading), frame, begin
+        UploadSource(sha256=upload.sha256, name=upload.name, roles=initial, reading=reading), frame, initial
     )
 
 
@@ -149,8 +149,9 @@ def show_form(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> None:
 
 
 def _ask_for_model(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> dict[str, Any] | None:
-    """Return the audit's options for a model: {} if the price is a column, None if the file is missing."""
-    # Only uploaded tables allow a model, because its file is deleted at the end of the table's retention.
+    """Return the audit's options for a model, {} if the price is a column, or None if the file is missing."""
+    # A model is allowed only with an uploaded table, because its file is deleted at the end of the table's
+    # retention period.
     if not isinstance(source, UploadSource) or not st.toggle("Audit a model's file", key=KEY("model")):
         return {}
     file = st.file_uploader(
@@ -164,11 +165,11 @@ def _ask_for_model(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> 
     )
     names = [str(name) for name in frame]
     try:
-        about = None if file is None else _about_model(file.getvalue())
+        description = None if file is None else _about_model(file.getvalue())
     except FairdashError as error:
         show_problems(error)
-        file = about = None
-    columns, output = _ask_for_inputs(source, names, roles, about)
+        file = description = None
+    columns, output = _ask_for_inputs(source, names, roles, description)
     left, right = st.columns(2)
     options = {
         "check_column": ask(
@@ -188,50 +189,50 @@ def _ask_for_model(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> 
     }
     if file is None:
         return None
-    inputs = [each for each in columns if each != options["check_column"]]
+    inputs = [column for column in columns if column != options["check_column"]]
     return {"model": file.getvalue(), "model_columns": inputs, "model_output": output, **options}
 
 
 @st.cache_data(show_spinner="Opening the model", max_entries=20)
 def _about_model(content: bytes) -> dict[str, Any]:
-    """Describe a model's file; a bad file raises the same errors as in ``fairdash audit``."""
+    """Describe a model's file. An unsuitable file raises the same errors as in ``fairdash audit``."""
     model = ForeignModel(content_of(content))
     model.close()
     return model.about
 
 
 def _ask_for_inputs(
-    source: DatasetSource, names: list[str], roles: Roles, about: dict[str, Any] | None
+    source: DatasetSource, names: list[str], roles: Roles, facts: dict[str, Any] | None
 ) -> tuple[list[str], str | None]:
     """Return a model's input columns (empty if its file names them), and the output that is the price."""
-    if about is not None:
+    if facts is not None:
         st.caption(
-            safe(f"{about['kind']}. Objective: {about['objective']}. The model gives {about['output']}.")
+            safe(f"{facts['kind']}. Objective: {facts['objective']}. The model gives {facts['output']}.")
         )
-        for each in about["unknown"]:
-            st.caption(safe(f"Not stated in the file: {each}"))
-    outputs, inputs = ([], []) if about is None else (about["outputs"], about["inputs"])
-    listed = [each["name"] for each in inputs]
+        for column in facts["unknown"]:
+            st.caption(safe(f"Not stated in the file: {column}"))
+    outputs, inputs = ([], []) if facts is None else (facts["outputs"], facts["inputs"])
+    input_names = [field["name"] for field in inputs]
     output = None
     if len(outputs) > 1:
         output = ask(
             st.container(), ModelFile, "model_output", options=outputs, key=KEY("model-output", source.id)
         )
     # The name of a model's term begins with a column's name, so the input columns are found by name.
-    has_terms = all(each["type"] == "term" for each in inputs)
-    if inputs and (has_terms or set(listed) <= set(names)):
-        of = "the columns of these terms" if has_terms else "these columns"
-        st.caption(safe(f"The model finds {of} by name: {', '.join(listed)}."))
+    has_terms = all(field["type"] == "term" for field in inputs)
+    if inputs and (has_terms or set(input_names) <= set(names)):
+        input_phrase = "the columns of these terms" if has_terms else "these columns"
+        st.caption(safe(f"The model finds {input_phrase} by name: {', '.join(input_names)}."))
         return [], output
     # Prices, claims, exposure and the sensitive attribute are inputs only if the user selects them.
-    left_out = {*roles.sensitive, roles.prediction, roles.target, roles.weight}
-    left_out |= {name for name in names if not _NO_INPUT.isdisjoint(meanings_of(name))}
+    excluded_columns = {*roles.sensitive, roles.prediction, roles.target, roles.weight}
+    excluded_columns |= {name for name in names if not _NO_INPUT.isdisjoint(meanings_of(name))}
     columns = ask(
         st.container(),
         ModelFile,
         "model_columns",
         options=names,
-        default=[name for name in roles.features if name in names and name not in left_out],
+        default=[name for name in roles.features if name in names and name not in excluded_columns],
         key=KEY("model-columns", source.id),
     )
     return columns, output
@@ -240,67 +241,71 @@ def _ask_for_inputs(
 def _ask_for_plan(columns: Columns | None) -> dict[str, Any]:
     """Ask for all options of the plan except the columns, three per line, and return the values."""
     options = {name: each for name, each in options_of(AuditPlan).items() if each.metadata["label"]}
-    places = chain((st.container() for _ in range(3)), cycle(st.columns(3)))
+    containers = chain((st.container() for _ in range(3)), cycle(st.columns(3)))
     return {
         name: ask(
-            place,
+            container,
             AuditPlan,
             name,
             key=KEY("option", name),
             disabled=bool(needs := each.metadata["needs"]) and not (columns and columns.of(needs)),
         )
-        for place, (name, each) in zip(places, options.items(), strict=False)
+        for container, (name, each) in zip(containers, options.items(), strict=False)
     }
 
 
 def _ask_for_columns(
     table: str, frame: pd.DataFrame, roles: Roles, *, price: str | None, is_own_table: bool
 ) -> Columns | None:
-    """Ask for the roles of the columns; return None while price or sensitive attribute is missing.
+    """Ask for the roles of the columns. Return None while price or sensitive attribute is missing.
 
     If a model computes the price, `price` is its name and the function asks for no price column.
 
-    If `is_own_table`, the suggested features are selected initially instead of those in `roles`.
+    If `is_own_table` is true, the suggested features are selected initially instead of those in `roles`.
     """
     names = [str(name) for name in frame]
     numbers = [name for name in names if is_numeric_dtype(frame[name])]
     # A column of classes is allowed only as a sensitive attribute.
     of_classes = columns_of_classes(frame, table=table)
     sensitive_ones = [name for name in names if name in numbers or name in of_classes]
-    taken: list[str | None] = []
+    used_columns: list[str | None] = []
     chosen_roles: dict[str, Any] = {"price": price}
 
-    def not_taken(among: Iterable[str]) -> list[str]:
-        return [name for name in among if name not in taken]
+    def not_taken(columns: Iterable[str]) -> list[str]:
+        return [name for name in columns if name not in used_columns]
 
     def ask_for_one(
-        place: DeltaGenerator, role: str, begin: str | None, among: Iterable[str] = numbers, **more: Any
+        container: DeltaGenerator,
+        role: str,
+        initial: str | None,
+        columns: Iterable[str] = numbers,
+        **options: Any,
     ) -> str | None:
-        names = not_taken(among)
-        more = {"index": names.index(begin) + 1 if begin in names else 0, **more}
-        more = {"options": [None, *names], "key": KEY("column", table, role, *taken), **more}
-        chosen_roles[role] = chosen = ask(place, Columns, role, **more)
-        taken.append(chosen)
+        names = not_taken(columns)
+        options = {"index": names.index(initial) + 1 if initial in names else 0, **options}
+        options = {"options": [None, *names], "key": KEY("column", table, role, *used_columns), **options}
+        chosen_roles[role] = chosen = ask(container, Columns, role, **options)
+        used_columns.append(chosen)
         return chosen
 
     def ask_for_several(
-        place: DeltaGenerator, role: str, among: list[str], *, key: str = "", **more: Any
+        container: DeltaGenerator, role: str, columns: list[str], *, key: str = "", **options: Any
     ) -> Any:
-        key = key or KEY("columns", table, role, *taken)
-        chosen_roles[role] = ask(place, Columns, role, options=among, key=key, **more)
+        key = key or KEY("columns", table, role, *used_columns)
+        chosen_roles[role] = ask(container, Columns, role, options=columns, key=key, **options)
         return chosen_roles[role]
 
-    column, places = None, st.columns(2 if price is None else 3)
+    column, containers = None, st.columns(2 if price is None else 3)
     if price is None:
-        left, right = places
+        left, right = containers
         column = ask_for_one(left, "price", _price_in(numbers, roles))
-        places = [right, *st.columns(2)]
-    sensitive = ask_for_one(places[0], "sensitive", next(iter(roles.sensitive), None), sensitive_ones)
-    outcome = ask_for_one(places[1], "outcome", roles.target)
-    exposure = ask_for_one(places[2], "exposure", roles.weight)
+        containers = [right, *st.columns(2)]
+    sensitive = ask_for_one(containers[0], "sensitive", next(iter(roles.sensitive), None), sensitive_ones)
+    outcome = ask_for_one(containers[1], "outcome", roles.target)
+    exposure = ask_for_one(containers[2], "exposure", roles.weight)
     suggestion, _ = suggestion_of(frame, table=table, target=outcome, prediction=column)
     parts, use_parts = suggestion.parts_of_price, KEY("parts", table, column)
-    left_out = () if st.session_state.get(use_parts) else parts
+    excluded_columns = () if st.session_state.get(use_parts) else parts
     with st.expander("Legitimate factors, policy, expected cost, a second price"):
         left, right = st.columns(2)
         amounts = [
@@ -309,28 +314,34 @@ def _ask_for_columns(
             ask_for_one(left, "expected_cost", None),
             ask_for_one(right, "candidate", None),
         ]
-        taken.extend(ask_for_several(right, "also", not_taken(sensitive_ones)))
+        used_columns.extend(ask_for_several(right, "also", not_taken(sensitive_ones)))
         groups = ask_for_one(left, "groups", roles.group or suggestion.group, names)
         controls = ask_for_several(right, "controls", not_taken(names))
-        classes = [name for name in numbers if name not in taken or name == sensitive]
+        classes = [name for name in numbers if name not in used_columns or name == sensitive]
         probabilities = ask_for_several(left, "probabilities", classes)
         others = [name for name in names if name not in probabilities]
-        known = ask_for_one(right, "known_class", None, others, disabled=not probabilities)
-        chosen_roles["known_class"] = known if probabilities else None
-        begin = (*suggestion.features, *parts) if is_own_table else roles.features
+        known_class = ask_for_one(right, "known_class", None, others, disabled=not probabilities)
+        chosen_roles["known_class"] = known_class if probabilities else None
+        initial_columns = (*suggestion.features, *parts) if is_own_table else roles.features
         features = ask_for_several(
             st.container(),
             "features",
             not_taken(others),
-            default=[name for name in not_taken(others) if name in begin and name not in left_out],
+            default=[
+                name for name in not_taken(others) if name in initial_columns and name not in excluded_columns
+            ],
             placeholder="Every column without another role",
-            key=KEY("features", table, *left_out, *taken),
+            key=KEY("features", table, *excluded_columns, *used_columns),
         )
         chosen_roles["features"] = features or None
         levels = [name for name in dict.fromkeys((*controls, *features)) if name not in numbers]
-        ask_for_one(st.container(), "coverage", None, levels, key=KEY("coverage", table, *levels, *taken))
+        ask_for_one(
+            st.container(), "coverage", None, levels, key=KEY("coverage", table, *levels, *used_columns)
+        )
     if parts:
-        _show_parts_of_price(suggestion.left_out[parts[0]], len(parts), used=not left_out, key=use_parts)
+        _show_parts_of_price(
+            suggestion.left_out[parts[0]], len(parts), are_used=not excluded_columns, key=use_parts
+        )
     if suggestion.policies is not None and groups in (None, suggestion.group):
         words = f"**{safe(suggestion.group)}** names {suggestion.policies.in_words()}."
         if groups is None:
@@ -344,18 +355,18 @@ def _ask_for_columns(
     return None if chosen_roles["price"] is None or sensitive is None else Columns(**chosen_roles)
 
 
-def _show_parts_of_price(why: str, count: int, *, used: bool, key: str) -> None:
-    """State why columns are parts of the price; show a button to use them as factors or leave them out."""
+def _show_parts_of_price(reason: str, count: int, *, are_used: bool, key: str) -> None:
+    """State why columns are parts of the price. Show a button to use them as factors or to leave them out."""
     columns = counted(count, "column")
     sentence, button = st.columns([3, 1], vertical_alignment="center")
-    say = sentence.warning if used else sentence.caption
-    done = "used as factors, although they are parts of the price" if used else "left out of the factors"
-    say(f"**{columns}** {done}: {safe(why)}.")
+    show_text = sentence.warning if are_used else sentence.caption
+    use = "used as factors, although they are parts of the price" if are_used else "left out of the factors"
+    show_text(f"**{columns}** {use}: {safe(reason)}.")
     button.button(
-        f"Leave out {columns}" if used else f"Use {columns} anyway",
+        f"Leave out {columns}" if are_used else f"Use {columns} anyway",
         key=KEY("use", key),
         on_click=st.session_state.__setitem__,
-        args=(key, not used),
+        args=(key, not are_used),
         width="stretch",
     )
 
@@ -367,11 +378,11 @@ def _price_in(numbers: list[str], roles: Roles) -> str:
     """
     if roles.prediction is not None:
         return roles.prediction
-    excluded = {roles.weight, *roles.sensitive}
+    excluded_columns = {roles.weight, *roles.sensitive}
 
     def clearness(name: str) -> int:
         meanings = meanings_of(name)
-        return 0 if name in excluded else max(meanings.get("premium", 0), meanings.get("price", 0))
+        return 0 if name in excluded_columns else max(meanings.get("premium", 0), meanings.get("price", 0))
 
     best = max(numbers, key=clearness, default=roles.target)
     return best if clearness(best) else roles.target
@@ -380,15 +391,15 @@ def _price_in(numbers: list[str], roles: Roles) -> str:
 def _ask_for_totals(
     frame: pd.DataFrame, amounts: list[str | None], exposure: str | None, *, table: str
 ) -> list[str]:
-    """Ask which columns are totals for the whole exposure; the audit divides them by the exposure."""
-    named = [name for name in amounts if name is not None]
-    if exposure is None or not named:
+    """Ask which columns are totals over the exposure. The audit divides them by the exposure."""
+    amount_columns = [name for name in amounts if name is not None]
+    if exposure is None or not amount_columns:
         return []
     return st.multiselect(
         f"Columns with totals over “{safe(exposure)}”. The audit divides these columns by the exposure and "
         "treats all others as amounts per unit",
-        named,
-        default=[name for name in named if looks_like_total(frame[name])],
+        amount_columns,
+        default=[name for name in amount_columns if looks_like_total(frame[name])],
         placeholder="None",
-        key=KEY("totals", table, exposure, *named),
+        key=KEY("totals", table, exposure, *amount_columns),
     )

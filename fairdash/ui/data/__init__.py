@@ -1,1 +1,1 @@
-"""Components of the Data page: the table, reading options, roles and content."""
+"""Components of the Data page for the selection of a table, reading options, roles and content."""

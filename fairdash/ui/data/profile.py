@@ -1,4 +1,4 @@
-"""Content of a table on the Data page: figures, notes, proxies of the sensitive attribute, and columns."""
+"""Content of a table on the Data page, with figures, notes, proxies of the attribute, and columns."""
 
 from __future__ import annotations
 
@@ -36,31 +36,31 @@ ROWS_SHOWN = 8
 
 def show_dataset(dataset: Dataset, source: DatasetSource) -> None:
     reading_notes: tuple[str, ...] = ()
-    left_out: set[str] = set()
+    excluded_columns: set[str] = set()
     if isinstance(source, UploadSource):
-        left_out = {*source.roles.features} - {*dataset.roles.features}
+        excluded_columns = {*source.roles.features} - {*dataset.roles.features}
         reading_notes = upload_of(source.sha256, source.name, source.reading)[1].sentences()
     st.caption("  \n".join(safe(note) for note in dataset.notes if note not in reading_notes))
     with st.skeleton(height=PICTURES):
-        remarks, support, profile, ways = summary_of(source)
-    for remark in remarks:
-        st.warning(safe(remark), icon=":material/warning:")
-    for title, own, is_open in (
-        ("to check", [way for way in ways if way.column not in left_out], True),
-        ("more could be used", [way for way in ways if way.column in left_out], False),
+        notes, support, profile, ways = summary_of(source)
+    for note in notes:
+        st.warning(safe(note), icon=":material/warning:")
+    for title, own_columns, is_open in (
+        ("to check", [fix for fix in ways if fix.column not in excluded_columns], True),
+        ("more could be used", [fix for fix in ways if fix.column in excluded_columns], False),
     ):
-        if own:
-            with st.expander(f"{counted(len(own), 'column')} {title}", expanded=is_open):
-                show_fixes(own, key=KEY("suggested", title, source.id), fix=add_fix, blocked=False)
+        if own_columns:
+            with st.expander(f"{counted(len(own_columns), 'column')} {title}", expanded=is_open):
+                show_fixes(own_columns, key=KEY("suggested", title, source.id), fix=add_fix, blocked=False)
     target, sensitive = dataset.roles.target, ask_for_sensitive(dataset, key=KEY("in-view", source.id))
     show_link(dataset, sensitive)
     weight = None if dataset.weight is None else dataset.weight.to_numpy()
     left, right = st.columns(2)
-    for place, column, values, role in (
+    for container, column, values, role in (
         (left, target, dataset.target, "target"),
         (right, sensitive, dataset.sensitive[sensitive], "sensitive attribute"),
     ):
-        with place:
+        with container:
             chart(
                 distribution_figure(
                     values.to_numpy(), role=role, label=dataset.label(column), theme=theme(), weight=weight
@@ -99,7 +99,7 @@ def ask_for_sensitive(dataset: Dataset, *, key: str) -> str:
         [first, *others],
         default=first,
         required=True,
-        format_func=lambda each: safe(dataset.called(each)),
+        format_func=lambda column: safe(dataset.called(column)),
         key=key,
     )
     return chosen
@@ -142,7 +142,7 @@ def show_link(dataset: Dataset, sensitive: str) -> None:
 
 
 def on_all_rows(link: RankLink) -> str:
-    """State the rank correlation on all rows, its limit under independence, and the detection limit."""
+    """State the rank correlation on all rows, its limit under independence, and its detection limit."""
     order = "more than" if abs(link.value) > link.stays_within else "not more than"
     return (
         f"A weak link may remain undetected on {ROWS_MEASURED:,} rows. On all {link.n:,} rows the rank "
@@ -157,19 +157,19 @@ def column_table(dataset: Dataset, profile: Sequence[ColumnProfile]) -> pd.DataF
     return pd.DataFrame(
         [
             {
-                "column": each.name,
-                "role": parts[each.name].removesuffix(" column"),
-                "type": each.kind,
-                "unit": dataset.units.get(each.name, ""),
-                "missing": each.n_missing,
-                "distinct": each.n_distinct,
-                "distribution": list(each.histogram),
-                "lowest": each.minimum,
-                "mean": each.mean,
-                "highest": each.maximum,
-                "meaning": dataset.meanings.get(each.name, ""),
+                "column": row.name,
+                "role": parts[row.name].removesuffix(" column"),
+                "type": row.kind,
+                "unit": dataset.units.get(row.name, ""),
+                "missing": row.n_missing,
+                "distinct": row.n_distinct,
+                "distribution": list(row.histogram),
+                "lowest": row.minimum,
+                "mean": row.mean,
+                "highest": row.maximum,
+                "meaning": dataset.meanings.get(row.name, ""),
             }
-            for each in profile
+            for row in profile
         ]
     )
 
@@ -188,7 +188,7 @@ def show_proxies(source: DatasetSource, sensitive: str, *, name: str) -> None:
         follow(study, draw, slot="proxies")
         return
     ranking = ranking_of_tables(tables)
-    st.markdown(proxies_sentence(ranking, called=name))
+    st.markdown(proxies_sentence(ranking, attribute_name=name))
     draw_proxies(ranking.features, name, joint=ranking.joint)
     with st.expander("All figures"):
         st.caption(
@@ -208,11 +208,11 @@ def draw_proxies(features: pd.DataFrame, sensitive: str, *, joint: float | None)
     )
 
 
-def proxies_sentence(ranking: ProxyRanking, *, called: str | None = None) -> str:
-    """State how many features predict the attribute, which one is best, and how well all do so together."""
+def proxies_sentence(ranking: ProxyRanking, *, attribute_name: str | None = None) -> str:
+    """State how many features predict the attribute, and how well the best one and all together do so."""
     features = ranking.features
     predictors = features[features["p_corrected"] <= 0.05]
-    name, n = safe(called or ranking.sensitive), len(features)
+    name, n = safe(attribute_name or ranking.sensitive), len(features)
     sample = f" Measured on a random sample of {ranking.n_used:,} rows." if ranking.n_used < ranking.n else ""
     if predictors.empty:
         first = f"**None of {counted(n, 'feature')} shows a detectable link with {name}.**"
@@ -223,12 +223,12 @@ def proxies_sentence(ranking: ProxyRanking, *, called: str | None = None) -> str
             f"{safe(top['feature'])} (HGR {number(top['hgr'])})."
         )
     if ranking.joint > ranking.joint_floor_q95:
-        together = (
+        joint_sentence = (
             f" Together, these features predict {name} with HGR {number(ranking.joint)} and explain "
             f"{max(ranking.joint_r2, 0) * 100:.0f} % of the variance of its ranks."
         )
     else:
-        together = f" Together, these features predict {name} no better than chance."
+        joint_sentence = f" Together, these features predict {name} no better than chance."
     copies = features.loc[features["is_copy"], "feature"]
     on_copies = f" **{name} can be recovered from {', '.join(map(safe, copies))}.**" if len(copies) else ""
-    return first + together + on_copies + sample
+    return first + joint_sentence + on_copies + sample

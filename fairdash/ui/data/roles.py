@@ -30,11 +30,11 @@ KEY = Keys(__file__)
 FIXES = KEY("of-the-table-in-view")
 
 
-def ask_for_fixes(known: tuple[Fix, ...], columns: Collection[object], *, key: str) -> tuple[Fix, ...]:
+def ask_for_fixes(stored: tuple[Fix, ...], columns: Collection[object], *, key: str) -> tuple[Fix, ...]:
     """List the applied fixes, each with a button to undo it."""
     state = fixes_key(key)
     if state not in st.session_state:
-        st.session_state[state] = tuple(fix for fix in known if fix.column in columns)
+        st.session_state[state] = tuple(fix for fix in stored if fix.column in columns)
     st.session_state[FIXES] = state
     accepted: tuple[Fix, ...] = st.session_state[state]
     if accepted:
@@ -52,7 +52,7 @@ def ask_for_fixes(known: tuple[Fix, ...], columns: Collection[object], *, key: s
 
 
 def data_or_fixes(source: DatasetSource) -> Dataset | None:
-    """Return the data set; if there are problems, show them with their fixes, and return None."""
+    """Return the data set. If there are problems, show them with their fixes, and return None."""
     try:
         return dataset_of(source)
     except DataError as error:
@@ -74,7 +74,7 @@ def add_fix_for(key: str, fix: Fix) -> None:
 
 def undo_fix(fix: Fix) -> None:
     state = st.session_state[FIXES]
-    st.session_state[state] = tuple(each for each in st.session_state[state] if each != fix)
+    st.session_state[state] = tuple(item for item in st.session_state[state] if item != fix)
 
 
 def fixes_key(key: str) -> str:
@@ -83,7 +83,7 @@ def fixes_key(key: str) -> str:
 
 NO_COLUMN = "None"
 EQUAL_WEIGHTS = "None: all rows have equal weight"
-#: Roles that at most one column can have: name in Roles, title, label for no column, and help text.
+#: Roles that at most one column can have, with name in Roles, title, label for no column, and help text.
 OPTIONAL_ROLES = (
     (
         "weight",
@@ -118,19 +118,19 @@ MAX_WARNINGS = 8
 MAX_CHARACTERS = 60
 
 
-def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: str) -> Roles | None:
-    """Ask for the roles of the columns; return None while target or sensitive column is missing.
+def ask_for_roles(frame: pd.DataFrame, stored: Roles | None, *, key: str, table: str) -> Roles | None:
+    """Ask for the roles of the columns. Return None while target or sensitive column is missing.
 
-    `key` identifies the table's columns, and the user's choices are stored under it; `table` identifies
+    `key` identifies the table's columns, and the user's choices are stored under it. `table` identifies
     columns and cells.
     """
     columns = list(frame.columns)
-    suggested, offered = suggestion_of(frame, table=table)
-    begin = suggested if known is None else known
-    # Session keys of the target's selectbox, and of the chosen pricing target with a count of clicks on such
-    # targets. A new count resets the dependent widgets.
+    suggested, suggested_pricing = suggestion_of(frame, table=table)
+    initial_roles = suggested if stored is None else stored
+    # The session stores the chosen pricing target with the number of clicks on such targets. A new number
+    # resets the widgets that depend on the target.
     target_widget, state = KEY("target", key), KEY("priced", key)
-    wanted, clicks = cast(tuple[PricingTarget | None, int], st.session_state.get(state, (None, 0)))
+    chosen_target, clicks = cast(tuple[PricingTarget | None, int], st.session_state.get(state, (None, 0)))
 
     def price(each: PricingTarget) -> None:
         st.session_state[target_widget] = each.target
@@ -138,68 +138,71 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: 
         for fix in each.fixes:
             add_fix_for(key, fix)
 
-    offer_pricing(offered, key=key, choose=price)
+    offer_pricing(suggested_pricing, key=key, choose=price)
     left, right = st.columns(2)
     new_target = left.selectbox(
         "Target: what to predict",
         columns,
-        index=columns.index(begin.target) if begin.target else None,
+        index=columns.index(initial_roles.target) if initial_roles.target else None,
         placeholder="Choose a column",
         key=target_widget,
     )
     new_sensitive = right.selectbox(
         "Sensitive attribute: what predictions must not depend on",
         columns,
-        index=columns.index(begin.sensitive[0]) if begin.sensitive else None,
+        index=columns.index(initial_roles.sensitive[0]) if initial_roles.sensitive else None,
         placeholder="Choose a column",
         key=KEY("sensitive", key),
     )
     others = [column for column in columns if column not in (new_target, new_sensitive)]
-    further = right.multiselect(
+    other_sensitive = right.multiselect(
         "Further sensitive attributes",
         others,
-        default=[column for column in begin.sensitive[1:] if column in others],
+        default=[column for column in initial_roles.sensitive[1:] if column in others],
         placeholder="None",
         help="Predictions must not depend on these columns either. No model uses these attributes.",
         key=KEY("further", key, new_target, new_sensitive),
     )
-    # The chosen pricing target applies until the user selects another target column. It also ends when the
-    # stored roles already have its target and exposure.
-    priced = wanted if wanted is not None and wanted.target == new_target else None
-    if known and priced and (known.target, known.weight) == (priced.target, priced.weight):
+    # The chosen pricing target applies until the user selects another target column, or until the stored
+    # roles contain its target and exposure.
+    priced = chosen_target if chosen_target is not None and chosen_target.target == new_target else None
+    if stored and priced and (stored.target, stored.weight) == (priced.target, priced.weight):
         st.session_state[state] = None, clicks
         priced = None
     given, _ = suggestion_of(frame, table=table, target=new_target)
-    n_others = len(columns) - 2 - len(further)
-    single = {part: getattr(begin, part, None) for part, *_ in OPTIONAL_ROLES}
+    n_others = len(columns) - 2 - len(other_sensitive)
+    single = {part: getattr(initial_roles, part, None) for part, *_ in OPTIONAL_ROLES}
     if priced is not None:
         single["weight"] = priced.weight
-    if begin.prediction is None and begin.target != new_target:
-        # The column of the existing price depends on the target, because the premium may be the target.
+    if initial_roles.prediction is None and initial_roles.target != new_target:
+        # The suggested column of existing prices depends on the target, because the premium may be the
+        # target.
         single["prediction"] = given.prediction
     with st.expander(f"Features, exposure and others (of {counted(n_others, 'column')})"):
-        taken: list[str | None] = [new_target, new_sensitive, *further]
-        places = st.columns(3)
-        for k, (part, title, label_without_column, about) in enumerate(OPTIONAL_ROLES):
+        used_columns: list[str | None] = [new_target, new_sensitive, *other_sensitive]
+        containers = st.columns(3)
+        for k, (part, title, label_without_column, help_text) in enumerate(OPTIONAL_ROLES):
             # "None" is a separate option, because a selectbox with an initial choice can't be cleared.
-            others = [column for column in columns if column not in taken]
+            others = [column for column in columns if column not in used_columns]
             value = single[part]
-            name = places[k % 3].selectbox(
+            name = containers[k % 3].selectbox(
                 title,
                 [label_without_column, *others],
                 index=others.index(value) + 1 if value in others else 0,
-                help=about,
-                key=KEY("part", key, title, taken, clicks),
+                help=help_text,
+                key=KEY("part", key, title, used_columns, clicks),
             )
             single[part] = None if name == label_without_column else name
-            taken.append(single[part])
-        others = [column for column in columns if column not in taken]
-        charged = single["prediction"]
-        given, _ = suggestion_of(frame, table=table, target=new_target, prediction=charged)
-        former = given
-        if known:
-            former, _ = suggestion_of(frame, table=table, target=known.target, prediction=known.prediction)
-        chosen = ask_for_features(others, known, given=given, former=former, key=key)
+            used_columns.append(single[part])
+        others = [column for column in columns if column not in used_columns]
+        prediction_column = single["prediction"]
+        given, _ = suggestion_of(frame, table=table, target=new_target, prediction=prediction_column)
+        first_suggestion = given
+        if stored:
+            first_suggestion, _ = suggestion_of(
+                frame, table=table, target=stored.target, prediction=stored.prediction
+            )
+        chosen = ask_for_features(others, stored, suggested=given, former=first_suggestion, key=key)
     new_weight = single["weight"]
     check = None
     if new_target is not None and new_sensitive is not None and kind_of(frame[new_target]) in NUMBERS:
@@ -207,29 +210,29 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: 
             frame,
             table=table,
             target=new_target,
-            sensitive=(new_sensitive, *further),
+            sensitive=(new_sensitive, *other_sensitive),
             exposure=new_weight,
-            price=charged,
+            price=prediction_column,
             group=single["group"],
-            # The check covers suggested and chosen columns, so that it need not run again when the user
-            # removes a column.
+            # Suggested and chosen columns are checked together, so that no new check is necessary when the
+            # user removes a column.
             columns=tuple(column for column in others if column in given.features or column in chosen),
         )
-    show_columns_that_reveal_the_target(others, chosen, given=given, check=check, key=key)
+    show_columns_that_reveal_the_target(others, chosen, suggested=given, check=check, key=key)
     if given.policies is not None:
         show_policies(given.policies, group=single["group"])
     rate = False
     if new_target is not None and new_weight is not None:
-        same = known is not None and (known.target, known.weight) == (new_target, new_weight)
-        divided = known.rate if known is not None and same else looks_like_total(frame[new_target])
+        is_unchanged = stored is not None and (stored.target, stored.weight) == (new_target, new_weight)
+        divided = stored.rate if stored is not None and is_unchanged else looks_like_total(frame[new_target])
         divided |= priced is not None and new_weight == priced.weight
-        rate = ask_for_rate(frame, new_target, new_weight, begin=divided, key=key, clicks=clicks)
+        rate = ask_for_rate(frame, new_target, new_weight, initial=divided, key=key, clicks=clicks)
     if new_target is None or new_sensitive is None:
         st.info("Choose the target and the sensitive attribute to continue.")
         return None
     return Roles(
         target=new_target,
-        sensitive=(new_sensitive, *further),
+        sensitive=(new_sensitive, *other_sensitive),
         features=chosen,
         **single,
         rate=rate,
@@ -248,14 +251,14 @@ def show_policies(policies: Policies, *, group: str | None) -> None:
 
 
 def ask_for_rate(
-    frame: pd.DataFrame, target: str, exposure: str, *, begin: bool, key: str, clicks: int
+    frame: pd.DataFrame, target: str, exposure: str, *, initial: bool, key: str, clicks: int
 ) -> bool:
-    """Ask whether the target is divided by the exposure; if this is impossible, return False at once."""
+    """Ask whether to divide the target by the exposure. If this is impossible, return False at once."""
     if not can_be_rate(frame[target]):
         return False
     return st.checkbox(
         f"Predict {safe(target)} per unit of {safe(exposure)}: {safe(target)} ÷ {safe(exposure)}",
-        begin,
+        initial,
         key=KEY("rate", key, target, exposure, clicks),
         help="For counts and sums over an exposure period, such as the claims of a policy that ran for part "
         "of a year. Rows are weighted by exposure whether or not the target is divided. With a Poisson "
@@ -265,42 +268,44 @@ def ask_for_rate(
 
 
 def ask_for_features(
-    others: Collection[str], known: Roles | None, *, given: Suggestion, former: Suggestion, key: str
+    others: Collection[str], stored: Roles | None, *, suggested: Suggestion, former: Suggestion, key: str
 ) -> tuple[str, ...]:
     """Return the selected features among the columns without another role.
 
     Parameters
     ----------
     others
-        Columns without another role. known Roles of the current recipe, if there is one.
-    given, former
-        Suggestions for the current target, and for the target of the stored roles.
+        Columns without another role. known Roles in the stored description of the data set, if there is one.
+    suggested, former
+        Suggestions for the current target, and for the target in the stored roles.
     key
-        Text that identifies the table.
+        String that identifies the table.
     """
-    decided: dict[str, bool] = st.session_state.setdefault(_decisions_key(key), {})
-    begin = {column: is_initially_a_feature(column, known, given=given, former=former) for column in others}
-    widget = KEY("chosen", key, sorted(others), given.target, st.session_state.get(_clicks_key(key), 0))
+    decisions: dict[str, bool] = st.session_state.setdefault(_decisions_key(key), {})
+    begin = {
+        column: is_initially_a_feature(column, stored, given=suggested, former=former) for column in others
+    }
+    widget = KEY("chosen", key, sorted(others), suggested.target, st.session_state.get(_clicks_key(key), 0))
     if widget not in st.session_state:
-        st.session_state[widget] = [column for column in others if decided.get(column, begin[column])]
+        st.session_state[widget] = [column for column in others if decisions.get(column, begin[column])]
     chosen = st.multiselect("Features the model may use", others, key=widget)
     for column in others:
         if (column in chosen) != begin[column]:
-            decided[column] = column in chosen
+            decisions[column] = column in chosen
         else:
-            decided.pop(column, None)
+            decisions.pop(column, None)
     return tuple(chosen)
 
 
 def is_initially_a_feature(
-    column: str, known: Roles | None, *, given: Suggestion, former: Suggestion
+    column: str, stored: Roles | None, *, given: Suggestion, former: Suggestion
 ) -> bool:
-    """Return whether a column is initially selected as a feature, by stored roles or else by suggestion."""
+    """Return whether a column is initially selected as a feature, according to stored or suggested roles."""
     suggested = column in given.features
-    if known is None or any(column in part for role, part in known.parts.items() if role != "feature"):
+    if stored is None or any(column in part for role, part in stored.parts.items() if role != "feature"):
         return suggested
-    in_recipe = column in known.features
-    # If the stored role equals the former suggestion, the new suggestion applies; a role that the user chose
+    in_recipe = column in stored.features
+    # A role that equals the former suggestion is replaced by the new suggestion. A role that the user chose
     # stays.
     return in_recipe if in_recipe != (column in former.features) else suggested
 
@@ -309,103 +314,105 @@ def show_columns_that_reveal_the_target(
     others: Collection[str],
     chosen: Collection[str],
     *,
-    given: Suggestion,
+    suggested: Suggestion,
     check: DataCheck | None,
     key: str,
 ) -> None:
     """List columns that certainly or possibly reveal the target, or contain codes, each with a button."""
-    reasons = {column: given.left_out[column] for column in given.to_be_said if column in others}
-    of = dict.fromkeys(given.parts_of_price, "gives the price away")
-    of |= dict.fromkeys(given.known_with_target, "gives the target away")
+    reasons = {column: suggested.left_out[column] for column in suggested.notes_on_codes if column in others}
+    reveals = dict.fromkeys(suggested.parts_of_price, "gives the price away")
+    reveals |= dict.fromkeys(suggested.known_with_target, "gives the target away")
     suspect = {}
-    for each in () if check is None else check.findings:
-        if each.level == SUSPECT and each.column in chosen:
-            suspect[each.column] = each.sentence
-        elif each.level == CERTAIN and each.column in chosen:
-            reasons.setdefault(each.column, each.sentence)
-            of.setdefault(each.column, f"gives the {each.of} away")
+    for finding in () if check is None else check.findings:
+        if finding.level == SUSPECT and finding.column in chosen:
+            suspect[finding.column] = finding.sentence
+        elif finding.level == CERTAIN and finding.column in chosen:
+            reasons.setdefault(finding.column, finding.sentence)
+            reveals.setdefault(finding.column, f"gives the {finding.of} away")
     # Columns with the same reason share a button, one for used columns and one for unused columns.
     lines = [
-        (names, why, used)
-        for used in (True, False)
-        for names, why in by_sentence({c: why for c, why in reasons.items() if (c in chosen) == used})
+        (names, reason, used_now)
+        for used_now in (True, False)
+        for names, reason in by_sentence(
+            {c: reason for c, reason in reasons.items() if (c in chosen) == used_now}
+        )
     ]
-    for names, why, used in lines[:MAX_WARNINGS]:
-        statement = of.get(names[0], "is used as a number") if used else "is left out"
-        _show_leak(names, f"{statement}: {safe(why)}", used=used, key=key)
-    for column, why in list(suspect.items())[:MAX_WARNINGS]:
-        _show_leak([column], f"looks too good to be true: {why}", used=True, key=key)
+    for names, reason, used_now in lines[:MAX_WARNINGS]:
+        statement = reveals.get(names[0], "is used as a number") if used_now else "is left out"
+        _show_leak(names, f"{statement}: {safe(reason)}", are_features=used_now, key=key)
+    for column, reason in list(suspect.items())[:MAX_WARNINGS]:
+        _show_leak([column], f"looks too good to be true: {reason}", are_features=True, key=key)
     n_not_shown = max(len(lines) - MAX_WARNINGS, 0) + max(len(suspect) - MAX_WARNINGS, 0)
     if n_not_shown:
-        more = counted(n_not_shown, "more column")
+        rest_text = counted(n_not_shown, "more column")
         st.caption(
-            f"{more} may reveal the target, or contain codes. The list of features shows these columns."
+            f"{rest_text} may reveal the target, or contain codes. The list of features shows these columns."
         )
 
 
-def _show_leak(columns: Sequence[str], what: str, *, used: bool, key: str) -> None:
+def _show_leak(columns: Sequence[str], message: str, *, are_features: bool, key: str) -> None:
     sentence, button = st.columns([3, 1], vertical_alignment="center")
-    say = sentence.warning if used else sentence.caption
-    names, them = safe(columns[0]), safe(columns[0])
+    show_text = sentence.warning if are_features else sentence.caption
+    names, column_text = safe(columns[0]), safe(columns[0])
     if len(columns) > 1:
-        names, them = f"Each of {len(columns)} columns", f"these {len(columns)} columns"
-    say(f"**{names}** {what}.")
+        names, column_text = f"Each of {len(columns)} columns", f"these {len(columns)} columns"
+    show_text(f"**{names}** {message}.")
     button.button(
-        f"Leave out {them}" if used else f"Use {them} anyway",
+        f"Leave out {column_text}" if are_features else f"Use {column_text} anyway",
         key=KEY("tells", key, *columns),
-        on_click=decide,
-        args=(columns, not used, key),
+        on_click=record_decision,
+        args=(columns, not are_features, key),
         width="stretch",
     )
 
 
-def decide(columns: Sequence[str], use: bool, key: str) -> None:
-    """Record whether the user wants these columns as features, which may differ from the suggestion."""
+def record_decision(columns: Sequence[str], use: bool, key: str) -> None:
+    """Record whether the user wants these columns as features, regardless of the suggestion."""
     st.session_state[_decisions_key(key)].update(dict.fromkeys(columns, use))
     st.session_state[_clicks_key(key)] = st.session_state.get(_clicks_key(key), 0) + 1
 
 
 def _decisions_key(key: str) -> str:
-    """Return the session key of the user's decisions, which map each column to whether it is a feature."""
+    """Return the session key of the user's decisions, a map from columns to True (a feature) or False."""
     return KEY("decided", key)
 
 
 def _clicks_key(key: str) -> str:
-    """Return the session key of the number of clicks beside columns; a click resets the list of features."""
+    """Return the session key of the number of clicks beside columns. A click resets the list of features."""
     return KEY("clicks", key)
 
 
 def offer_pricing(
-    offered: Sequence[PricingTarget], *, key: str, choose: Callable[[PricingTarget], None]
+    pricing_targets: Sequence[PricingTarget], *, key: str, choose: Callable[[PricingTarget], None]
 ) -> None:
     """Show a button for each pricing target that the table's columns allow.
 
     A click calls `choose` with the target, before Streamlit reruns the page.
     """
-    if not offered:
+    if not pricing_targets:
         return
     st.caption("The column names suggest these targets:")
     with st.container(horizontal=True):
-        for each in offered:
+        for fix in pricing_targets:
             st.button(
-                f"{each.title}: {safe(each.target)} ÷ {safe(each.weight)}",
-                key=KEY("choose", key, each.id),
+                f"{fix.title}: {safe(fix.target)} ÷ {safe(fix.weight)}",
+                key=KEY("choose", key, fix.id),
                 on_click=choose,
-                args=(each,),
-                help=f"Predicts {safe(each.target)} divided by {safe(each.weight)}. Rows are weighted by "
-                f"{safe(each.weight)}."
-                + (" Rows without claims have no severity and are left out." if each.fixes else ""),
+                args=(fix,),
+                help=f"Predicts {safe(fix.target)} divided by {safe(fix.weight)}. Rows are weighted by "
+                f"{safe(fix.weight)}."
+                + (" Rows without claims have no severity and are left out." if fix.fixes else ""),
             )
 
 
 def ask_for_names(
-    roles: Roles, known: Mapping[str, str], *, preset: Mapping[str, str], key: str
+    roles: Roles, stored: Mapping[str, str], *, preset: Mapping[str, str], key: str
 ) -> dict[str, str]:
     """Ask for display names of target and sensitive columns.
 
     Parameters
     ----------
-    known
+    stored
         Display names that the user entered before.
     preset
         Display names of the data set.
@@ -414,16 +421,16 @@ def ask_for_names(
     """
     columns = (roles.target, *roles.sensitive)
     with st.expander("Display names"):
-        places = st.columns(len(columns))
+        containers = st.columns(len(columns))
         texts = {
-            column: place.text_input(
+            column: container.text_input(
                 f"Display name of “{safe(column)}”",
-                known.get(column, ""),
+                stored.get(column, ""),
                 placeholder=preset.get(column, column),
                 max_chars=MAX_CHARACTERS,
                 key=KEY("name", key, column),
                 help="For example: claims per year, or driver's age.",
             )
-            for place, column in zip(places, columns, strict=True)
+            for container, column in zip(containers, columns, strict=True)
         }
     return {column: text.strip() for column, text in texts.items() if text.strip()}

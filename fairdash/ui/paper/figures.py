@@ -13,7 +13,7 @@ from fairdash.lab import SHAPES
 from fairdash.lab.figures.estimates import along_rho_figure
 from fairdash.lab.figures.paper import architecture_figure, by_age_figure
 from fairdash.lab.figures.simulations import fig2_figure
-from fairdash.lab.paper import HOUSEHOLD_TARGETS, StudyResult, judged, read_result
+from fairdash.lab.paper import HOUSEHOLD_TARGETS, StudyResult, judgements_of, read_result
 from fairdash.lab.studies import lines_of, means_along_rho
 from fairdash.lab.truth import exact_curves
 from fairdash.training.methods import METHODS
@@ -40,16 +40,16 @@ NETWORKS = {
 
 def show_part() -> None:
     """Show a control that selects a part of the page, and the selected part."""
-    offered = {name: title for name, (_, title) in _PARTS.items()}
-    part = choose("Part", offered, name=Address.PART, key=KEY("part"), hidden_label=True)
+    part_titles = {name: title for name, (_, title) in _PARTS.items()}
+    part = choose("Part", part_titles, name=Address.PART, key=KEY("part"), hidden_label=True)
     _PARTS[part][0]()
 
 
 def show_fig1() -> None:
-    """Show χ² and HGR of normal distributions, and whether estimates are above or below the true values."""
+    """Show χ² and HGR of normal distributions, and state if estimates are above or below the true values."""
     result = read_result("fig1")
     values = result.tables["values"]
-    st.markdown(judged("fig1")["answer"])
+    st.markdown(judgements_of("fig1")["answer"])
     chart(
         along_rho_figure(
             exact_curves(np.linspace(0, 0.99, 199)),
@@ -71,7 +71,7 @@ def show_fig1() -> None:
 
 
 def show_fig2() -> None:
-    """Show HGR against noise, and whether the paper's statements on noise hold."""
+    """Show HGR against noise, and state whether the paper's statements on noise hold."""
     result = read_result("fig2")
     networks = choose("HGR_NN", NETWORKS, name=Address.NETWORKS, key=KEY("networks"))
     values, exact, options = result.tables["values"], result.tables["exact"], result.options
@@ -80,14 +80,14 @@ def show_fig2() -> None:
         f"**{statements['holds'].sum()} of the paper's {len(statements)} statements on Fig. 2 hold in our "
         f"data**, with HGR_NN {NETWORKS[networks]}."
     )
-    for one in statements.itertuples():
-        mark = ":green-badge[holds]" if one.holds else ":orange-badge[does not hold]"
-        st.markdown(f"{mark} *“{one.quote}”* {one.finding}")
-    way = values["id"].map({"hgr_nn": networks, "hgr_kde": "published", "hgr_rdc": "published"})
-    shown = values[values["evaluation"] == way].assign(evaluation="published")
+    for statement in statements.itertuples():
+        mark = ":green-badge[holds]" if statement.holds else ":orange-badge[does not hold]"
+        st.markdown(f"{mark} *“{statement.quote}”* {statement.finding}")
+    published_method = values["id"].map({"hgr_nn": networks, "hgr_kde": "published", "hgr_rdc": "published"})
+    shown_values = values[values["evaluation"] == published_method].assign(evaluation="published")
     chart(
         fig2_figure(
-            lines_of(shown),
+            lines_of(shown_values),
             exact,
             ids=["hgr_nn", "hgr_kde", "hgr_rdc"],
             evaluation="published",
@@ -107,7 +107,7 @@ def show_fig3() -> None:
     result = read_result("fig3")
     flow = result.tables["flow"]
     epoch = st.select_slider(
-        "After epoch", [int(each) for each in flow["epoch"]], value=int(flow["epoch"].iloc[-1]),
+        "After epoch", [int(epoch) for epoch in flow["epoch"]], value=int(flow["epoch"].iloc[-1]),
         key=KEY("epoch"),
     )  # fmt: skip
     row = flow[flow["epoch"] == epoch].iloc[0]
@@ -123,7 +123,7 @@ def show_fig3() -> None:
             lam=result.options["lam"], features=features, theme=theme(),
         ),
         key=KEY("fig3"),
-        alt="The networks h, f and g as boxes with their formulas and values; arrows in the opposite "
+        alt="The networks h, f and g as boxes with their formulas and values. Arrows in the opposite "
         "direction show gradients.",
     )  # fmt: skip
     st.caption(
@@ -136,44 +136,46 @@ def show_fig3() -> None:
 
 
 def show_fig4() -> None:
-    """Show average prices by age in the household scenario, and how much fairness raises the error."""
+    """Show average prices by age in the household scenario, and state how much fairness raises the error."""
     left, right = st.columns([1, 1.4])
     objective = choose(
         "Objective",
-        {each: OBJECTIVES[each].title for each in HOUSEHOLD_TARGETS},
+        {target: OBJECTIVES[target].title for target in HOUSEHOLD_TARGETS},
         name=Address.OBJECTIVE,
         key=KEY("fig4-objective"),
-        place=left,
+        container=left,
     )
     reading = choose(
         "Inputs of the network (not stated in the paper)",
         READINGS,
         name=Address.READING,
         key=KEY("reading"),
-        place=right,
+        container=right,
     )
     result = read_result(reading)
     table = result.tables["prices"].query("objective == @objective").drop(columns="objective")
-    st.markdown(judged(reading)["answer"][objective])
+    st.markdown(judgements_of(reading)["answer"][objective])
     parity = objective == "demographic_parity"
     profile = result.tables["profile"]
     (price,) = table.loc[table["method"] == "standard", "mean_price"].astype(float)
-    what = "price" if parity else "residual"
+    quantity = "price" if parity else "residual"
     chart(
         by_age_figure(
             profile[profile["objective"] == objective],
             names={method: METHODS[method].title for method in table["method"]},
             level=price if parity else 0.0,
-            title=f"Average {what} by age",
+            title=f"Average {quantity} by age",
             subtitle=f"band: standard network, 95 %; dotted: {'the average price' if parity else 'no error'}",
-            y=f"Average {what} (€)",
+            y=f"Average {quantity} (€)",
             theme=theme(),
         ),
         key=KEY("fig4"),
-        alt=f"Average {what} by age, for the standard network and for the fair networks.",
+        alt=f"Average {quantity} by age, for the standard network and for the fair networks.",
     )
     st.dataframe(
-        shown(table), hide_index=True, alt="Table of the household scenario with the paper's percentages."
+        display_table(table),
+        hide_index=True,
+        alt="Table of the household scenario with the paper's percentages.",
     )
     st.caption(
         f"The figures are means over the test rows of {result.options['splits']} splits, ± one standard "
@@ -189,7 +191,7 @@ def show_fig4() -> None:
     download(table, label="This table (CSV)", name="paper-household", key=KEY("csv-household"))
 
 
-def shown(table: pd.DataFrame) -> pd.DataFrame:
+def display_table(table: pd.DataFrame) -> pd.DataFrame:
     """Return the table of household prices with displayed titles and formatted numbers."""
 
     def texts(name: str) -> pd.Series:
@@ -213,12 +215,12 @@ def shown(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _share(value: float) -> str:
-    """Format a change in per cent; a change that rounds to zero is "+0%", never "-0%"."""
+    """Format a change in per cent. A change that rounds to zero is "+0%", never "-0%"."""
     return "–" if math.isnan(value) else f"{round(value, 2) + 0.0:+.0%}"
 
 
 def about(result: StudyResult) -> None:
-    """Show how the figures were computed, in one line, and the command that reproduces them."""
+    """State in one line how the figures were computed, and show the command that reproduces them."""
     st.caption(
         f"Seed {result.seed}; {duration(result.seconds)} of processor time on {result.machine}; torch "
         f"{result.versions['torch']}. To reproduce these results, run this command in a checkout of "
@@ -226,7 +228,7 @@ def about(result: StudyResult) -> None:
     )
 
 
-#: Function that shows a result, and its title, by result name, as several data sets have a Table 1.
+#: Function that shows a result, and its title, by name of the result. Several data sets have a Table 1.
 _PARTS = {
     "table1": (show_table1, "Table 1: real data"),
     "household": (show_fig4, "Fig. 4: household prices"),

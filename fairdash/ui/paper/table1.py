@@ -1,4 +1,4 @@
-"""Table 1 of the paper: its values, our values computed with its measures, and our corrected values."""
+"""Table 1 of the paper, with its values, our values computed with its measures, and our corrected values."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from fairdash.lab.paper import (
     OBJECTIVES,
     StudyResult,
     column_title,
-    committed,
-    judged,
+    committed_studies,
+    judgements_of,
     method_title,
     read_result,
     table1,
@@ -39,8 +39,8 @@ SHARE = "MSE ÷ constant’s"
 
 
 def show_in_short() -> None:
-    """State how many of our values reach the paper's, in all of Table 1 and for each comparable data set."""
-    texts = judged("table1")
+    """State how many of our values reach the paper's values, in Table 1 and per comparable data set."""
+    texts = judgements_of("table1")
     st.markdown(texts["sentence"])
     for score, equal in texts["scores"]:
         st.markdown(score)
@@ -48,12 +48,12 @@ def show_in_short() -> None:
 
 
 def show_table1() -> None:
-    """Show Table 1 for a data set: answer, values of one objective, values above the paper's, and origin."""
-    offered = {name: title_of(name) for name in table1_names()}
-    name = choose("Data", offered, name=Address.DATA, key=KEY("data"))
-    result, texts = read_result(f"table1_{name}"), judged(f"table1_{name}")
+    """Show Table 1 for a data set, with the answer, the values of one objective, and their origin."""
+    table_titles = {name: title_of(name) for name in table1_names()}
+    name = choose("Data", table_titles, name=Address.DATA, key=KEY("data"))
+    result, texts = read_result(f"table1_{name}"), judgements_of(f"table1_{name}")
     st.markdown(texts["answer"])
-    titles = {each: ALL_OBJECTIVES[each].title for each in OBJECTIVES}
+    titles = {objective: ALL_OBJECTIVES[objective].title for objective in OBJECTIVES}
     objective = choose("Objective", titles, name=Address.OBJECTIVE, key=KEY("objective"))
     cells = result.tables["cells"]
     cells = cells[cells["objective"] == objective]
@@ -66,15 +66,16 @@ def show_table1() -> None:
     show_origin(result, name)
 
 
-#: Measures of the first chart, whose scale is from 0 to 1, and of the second, whose scale is logarithmic.
+#: Measures of the two charts. The scale of the first chart is from 0 to 1, and that of the second chart is
+#: logarithmic.
 _DRAWN = (("mse", "hgr_nn", "hgr_kde", "hgr_rdc"), ("chi2_kde", "chi2_nn", "fairquant"))
 
 
 def show_dots(values: pd.DataFrame) -> None:
     """Show two charts of the paper's values beside ours, both computed with the paper's measures."""
-    methods = {each: method_title(each).replace(" network", "") for each in values["method"].unique()}
-    for place, measures, log in zip(st.columns(2), _DRAWN, (False, True), strict=True):
-        with place:
+    methods = {method: method_title(method).replace(" network", "") for method in values["method"].unique()}
+    for container, measures, log in zip(st.columns(2), _DRAWN, (False, True), strict=True):
+        with container:
             chart(
                 dots_figure(
                     values,
@@ -87,7 +88,7 @@ def show_dots(values: pd.DataFrame) -> None:
                     theme=theme(),
                 ),
                 key=KEY("dots", *measures),
-                alt=spoken(values, measures),
+                alt=method_in_words(values, measures),
             )
     st.caption(
         "Orange: standard model. Blue: fair models, one marker per method. Values further left are better. "
@@ -97,8 +98,8 @@ def show_dots(values: pd.DataFrame) -> None:
     )
 
 
-def spoken(values: pd.DataFrame, measures: Sequence[str]) -> str:
-    """Describe the dots of Fair HGR in words: for each measure, our value and the paper's value."""
+def method_in_words(values: pd.DataFrame, measures: Sequence[str]) -> str:
+    """Describe the dots of Fair HGR in words, with our value and the paper's value of each measure."""
     rows = values[(values["method"] == "hgr_nn") & values["measure"].isin(measures)]
     parts = [
         f"{column_title(str(row.measure))} {row.ours:.3f}, paper {row.paper:.3f}" for row in rows.itertuples()
@@ -107,7 +108,7 @@ def spoken(values: pd.DataFrame, measures: Sequence[str]) -> str:
 
 
 def show_rows(cells: pd.DataFrame, texts: dict[str, Any]) -> None:
-    """Show the whole table; a comparable cell states whether our value is above or below the paper's."""
+    """Show the whole table. A comparable cell states whether our value is above or below the paper's."""
     is_comparable = bool(texts["missed"])
     lines, colours = rows(cells, constant=texts["constant"], is_comparable=is_comparable)
     styled = lines.style.apply(lambda _: colours, axis=None)
@@ -137,33 +138,32 @@ def show_rows(cells: pd.DataFrame, texts: dict[str, Any]) -> None:
         "constant prediction on the same test rows. Cross-fitted: networks are evaluated on rows they have "
         "not seen, densities cover the whole range, equal values share a rank, and FairQuant follows the "
         "definition in the paper's text. ±: Nadeau–Bengio standard error over five overlapping splits. "
-        "Floor: mean cross-fitted value after the sensitive attribute is permuted. “Within”: at least 5 % "
-        "of the permutations give a value as high as the one in the table, so there is no detectable "
-        "dependence. FairQuant is in standard deviations of the target."
+        "Floor: noise floor, the mean cross-fitted value after the attribute is permuted. “Within”: "
+        "at least 5 % of the permutations give a value as high as the one in the table, so there is no "
+        "detectable dependence. FairQuant is in standard deviations of the target."
     )
 
 
 def rows(
     cells: pd.DataFrame, *, constant: float, is_comparable: bool = True
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the table's texts and colours: four lines per method, or three if the paper lacks this method.
+    """Return the table's texts and colours, with four lines per method, or three if the paper lacks it.
 
     Parameters
     ----------
     constant
         Error of a constant prediction on the test rows.
     is_comparable
-        Whether our values can be compared with the paper's; if so, each text states whether our value is
-        lower.
+        True if our values can be compared with the paper's. Each text then states whether our value is lower.
     """
     lines: list[dict[str, str]] = []
     shades: list[dict[str, str]] = []
-    for method, own in cells.groupby("method", sort=False):
-        error = own.iloc[0]
+    for method, rows_of_method in cells.groupby("method", sort=False):
+        error = rows_of_method.iloc[0]
         texts = {PAPER: {SHARE: "–"}, OURS: {SHARE: f"{error['ours'] / constant:.3f}"}}
         texts |= {CORRECTED: {SHARE: ""}, FLOOR: {SHARE: ""}}
         colours = {}
-        for cell in own.to_dict("records"):
+        for cell in rows_of_method.to_dict("records"):
             title = column_title(cell["measure"])
             texts[PAPER][title] = f"{cell['paper']:.3f}"
             texts[OURS][title] = text_of(cell) if is_comparable else f"{cell['ours']:.3f}"
@@ -174,17 +174,17 @@ def rows(
         lam = error["lam"]
         texts[FLOOR]["MSE"] = "λ = 0" if lam == 0 else f"λ ≈ {lam:.3g}"
         name = method_title(str(method)).replace(" network", "")
-        for what, values in texts.items():
-            if what != PAPER or method in METHODS:
-                lines.append({"Method": name, "Values": what, **values})
-                shades.append(colours if what == OURS and is_comparable else {})
+        for row_name, values in texts.items():
+            if row_name != PAPER or method in METHODS:
+                lines.append({"Method": name, "Values": row_name, **values})
+                shades.append(colours if row_name == OURS and is_comparable else {})
     order = ["Method", "Values", "MSE", SHARE, *map(column_title, FAIRNESS)]
     table = pd.DataFrame(lines)[order]
     return table, pd.DataFrame([{name: shade.get(name, "") for name in order} for shade in shades])
 
 
 def text_of(cell: dict[Hashable, Any]) -> str:
-    """Return our value, how it compares with the paper's value, and ≈ if the difference is within noise."""
+    """Return our value, its comparison with the paper's value, and ≈ if the difference is within noise."""
     return f"{cell['ours']:.3f} {cell['words']}" + (
         " ≈" if cell["is_near"] and cell["words"] != "same" else ""
     )
@@ -199,7 +199,7 @@ def _shade(cell: dict[Hashable, Any]) -> str:
 def show_tries(name: str) -> None:
     """Show the rules for selecting λ that were compared on training rows, including rules that failed."""
     study = f"rehearsal_{name}"
-    if study not in committed("rehearsal_"):
+    if study not in committed_studies("rehearsal_"):
         return
     result = read_result(study)
     tries = result.tables["tries"]
@@ -208,15 +208,15 @@ def show_tries(name: str) -> None:
             "To compare selection rules, a fifth of each split's training rows served as test rows. The "
             "actual test rows were not used. “Error expected” comes from the cross-validation that chose "
             "λ, and “error found” from the fifth of the training rows that served as test rows. The other "
-            "figures are scored as in the paper, as means over the splits. With a margin of ½, a rule asks "
-            "for an expected error below the paper's error, by half the standard error of the expected "
-            "error. “Cells” counts the values at or below those of the paper's Fair HGR NN; a value counts "
-            "only if the error is also at or below the paper's error."
+            "figures are scored as in the paper, as means over the splits. With a margin of ½, a rule "
+            "requires an expected error below the paper's error by half of its own standard error. “Cells” "
+            "counts the values at or below those of the paper's Fair HGR NN. A value counts only if the "
+            "error is also at or below the paper's error."
         )
-        shown = pd.DataFrame(
+        tries_table = pd.DataFrame(
             {
-                "Objective": [ALL_OBJECTIVES[each].title for each in tries["objective"]],
-                "Method": [method_title(each) for each in tries["method"]],
+                "Objective": [ALL_OBJECTIVES[objective].title for objective in tries["objective"]],
+                "Method": [method_title(method) for method in tries["method"]],
                 "Networks": tries["networks"],
                 "Margin": tries["margin"],
                 "Error expected": tries["cv_mse"].map("{:.3f}".format),
@@ -226,7 +226,7 @@ def show_tries(name: str) -> None:
                 "Cells": tries["cells"],
             }
         )
-        st.dataframe(shown, hide_index=True, alt="Selection rules, compared within the training rows.")
+        st.dataframe(tries_table, hide_index=True, alt="Selection rules, compared within the training rows.")
         st.caption(f"Seed {result.seed}. To reproduce this table: `{result.command}`")
 
 

@@ -1,4 +1,4 @@
-"""Gaussian panel: exact and estimated HGR², χ² and mutual information of a bivariate normal against ρ."""
+"""Panel with exact and estimated HGR², χ² and mutual information of a bivariate normal against ρ."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import streamlit as st
 
 from fairdash.dependence.exact import gaussian
 from fairdash.lab import Scene
-from fairdash.lab.estimates import studied, target_of, values_of
+from fairdash.lab.estimates import continuous_measures, target_of, values_of
 from fairdash.lab.figures.estimates import along_rho_figure, estimate_name, inequality_figure
 from fairdash.lab.figures.simulations import scatter_figure, short_name
 from fairdash.lab.studies import Study, gaussian_pairs, gaussian_study, means_along_rho
@@ -32,17 +32,17 @@ KEY = Keys(__file__)
 
 SEED = 0
 ROWS = (200, 500, 1000, 2000)
-#: Estimators that the chart shows initially; the user can select others.
+#: Estimators that the chart shows initially. The user can select others.
 SHOWN = ("hgr_spline", "hgr_nn", "chi2_kde", "mi_ksg")
 PRINTED = 0.345  # Threshold t in the inequality of the paper's supplement.
 
 
 def show_gaussians() -> None:
     """Show the answer, the controls and the figures for bivariate normal distributions."""
-    place = st.container()
+    container = st.container()
     rho, n, base = ask_for_law()
-    with place:
-        st.markdown(answer(rho, base))
+    with container:
+        st.markdown(answer_in_words(rho, base))
         explain()
     show_curves(rho, n, base)
     show_estimates(rho, n, base)
@@ -52,9 +52,9 @@ def show_gaussians() -> None:
 
 def ask_for_law() -> tuple[float, int, str]:
     """Show controls for ρ, the number of rows, and the unit of mutual information."""
-    left, middle, right = st.columns([2, 1.2, 1])
+    left, centre_column, right = st.columns([2, 1.2, 1])
     rho = left.slider("Correlation, ρ", 0.0, 0.95, 0.6, 0.05, key=Address.RHO, bind="query-params")
-    n = middle.select_slider("Rows, n", ROWS, value=2000, key=Address.ROWS, bind="query-params")
+    n = centre_column.select_slider("Rows, n", ROWS, value=2000, key=Address.ROWS, bind="query-params")
     base = right.segmented_control(
         "Mutual information in",
         list(BASES),
@@ -67,8 +67,8 @@ def ask_for_law() -> tuple[float, int, str]:
     return rho, n, str(base)
 
 
-def answer(rho: float, base: str) -> str:
-    """State the exact values of the three measures at ρ, and the order of these values."""
+def answer_in_words(rho: float, base: str) -> str:
+    """State the exact values of the three measures at ρ, and their order."""
     truth = gaussian(rho)
     mi = truth.mi / unit_of(base)
     square = truth.hgr**2
@@ -81,19 +81,19 @@ def answer(rho: float, base: str) -> str:
             f"{fixed(mi)} {base}.** At this ρ, mutual information is {side} HGR²."
         )
     return (
-        f"{first} χ² is never below HGR², so lowering χ² lowers a bound on HGR². Lowering mutual "
-        f"information lowers no bound on HGR². In {base} mutual information is below HGR² for ρ up to "
+        f"{first} χ² is never below HGR², so a lower χ² means a lower bound on HGR². Mutual "
+        f"information gives no bound on HGR². In {base} mutual information is below HGR² for ρ up to "
         f"{math.sqrt(mi_crossing(base)):.3f}, and above HGR² for larger ρ."
     )
 
 
 def all_values(n: int) -> tuple[pd.DataFrame, bool]:
     """Return every estimator's values at several ρ, and whether the slow estimators are finished."""
-    quick = gaussian_values(n, SEED)
-    slow, done = tables_so_far(slow_study(n))
+    quick_values = gaussian_values(n, SEED)
+    slow, is_finished = tables_so_far(slow_study(n))
     if "values" not in slow:
-        return quick, done
-    return pd.concat([quick, slow["values"]], ignore_index=True), done
+        return quick_values, is_finished
+    return pd.concat([quick_values, slow["values"]], ignore_index=True), is_finished
 
 
 def slow_study(n: int) -> Study:
@@ -102,7 +102,7 @@ def slow_study(n: int) -> Study:
 
 def show_curves(rho: float, n: int, base: str) -> None:
     values, complete = all_values(n)
-    ids = [id for id in studied() if target_of(id)]
+    ids = [id for id in continuous_measures() if target_of(id)]
     chosen = st.pills(
         "Estimators",
         ids,
@@ -163,7 +163,8 @@ def show_estimates(rho: float, n: int, base: str) -> None:
         estimate = value / unit_of(base) if target == "mi" else value
         rows.append(
             {
-                # The result is in the first columns, because a phone shows only those.
+                # Estimate, true value and difference are in the first columns, because a phone shows no
+                # others.
                 "Estimator": short_name(id),
                 "Reads": estimate,
                 "True": exact[target],
@@ -175,9 +176,9 @@ def show_estimates(rho: float, n: int, base: str) -> None:
     digits = {
         name: st.column_config.NumberColumn(name, format="%.3f") for name in ("True", "Reads", "Difference")
     }
-    shown = table.assign(**{name: table[name].map(lambda value: float(fixed(value))) for name in digits})
+    rounded = table.assign(**{name: table[name].map(lambda value: float(fixed(value))) for name in digits})
     st.dataframe(
-        shown, hide_index=True, column_config=digits, alt="The value of each estimator and the true value."
+        rounded, hide_index=True, column_config=digits, alt="The value of each estimator and the true value."
     )
     st.caption(
         f"The estimates use the {n:,} rows of the scatter plot. Cross-fitted values can be below 0 by chance."
@@ -225,7 +226,7 @@ def findings(base: str) -> str:
         )
     printed = f"−{abs(printed_threshold()):.3f}"
     bound_bits, bound_nats = map(bound_crossing, BASES)
-    mi_bits, mi_nats = (math.sqrt(mi_crossing(each)) for each in BASES)
+    mi_bits, mi_nats = (math.sqrt(mi_crossing(base)) for base in BASES)
     return (
         f"{unit}\n\n"
         "**The printed formula** for $t$ results from replacing $I$ by its bound $\\log(1 + χ^2)$ "
@@ -244,7 +245,7 @@ def findings(base: str) -> str:
 @st.cache_data(max_entries=50, show_spinner=False)
 def gaussian_values(n: int, seed: int) -> pd.DataFrame:
     """Return the quick estimators' values at several ρ, from :func:`fairdash.lab.gaussian_study`."""
-    ids = [id for id in studied(quick=True) if target_of(id)]
+    ids = [id for id in continuous_measures(quick=True) if target_of(id)]
     *_, last = gaussian_study(n=n, seed=seed, ids=ids, repeats=3)
     return last.tables["values"]
 
@@ -253,4 +254,4 @@ def gaussian_values(n: int, seed: int) -> pd.DataFrame:
 def gaussian_estimates(rho: float, n: int, seed: int) -> dict[str, float]:
     """Return values of the quick estimators of HGR, χ² and mutual information on one data set."""
     u, v = gaussian_pairs([rho], n, repeats=1, seed=seed)
-    return {id: float(values_of(id, u, v)[0]) for id in studied(quick=True) if target_of(id)}
+    return {id: float(values_of(id, u, v)[0]) for id in continuous_measures(quick=True) if target_of(id)}

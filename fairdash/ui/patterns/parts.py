@@ -1,4 +1,4 @@
-"""The two parts of the Patterns page: estimators on patterns, and estimators on normal distributions."""
+"""The two parts of the Patterns page, with estimators on patterns and on normal distributions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import streamlit as st
 
 from fairdash.dependence import REGISTRY
 from fairdash.lab import SHAPES, Scene, Truth
-from fairdash.lab.estimates import coefficients, is_detected, published_way, studied, target_of
+from fairdash.lab.estimates import coefficients, continuous_measures, is_detected, published_way, target_of
 from fairdash.lab.figures.simulations import (
     QUANTITIES,
     curves_figure,
@@ -22,7 +22,7 @@ from fairdash.lab.figures.simulations import (
     power_figure,
     short_name,
 )
-from fairdash.lab.studies import Study, compared
+from fairdash.lab.studies import Study, compared_measures
 from fairdash.ui.frame import chart, presented, theme
 from fairdash.ui.jobs import Tables, finished, follow, tables_so_far
 from fairdash.ui.keys import Address, Keys
@@ -49,16 +49,16 @@ KEY = Keys(__file__)
 def show_part() -> None:
     """Show the title, a control that selects one of the two parts of the page, and the selected part.
 
-    In presentation mode, the control is below the part, because a control above the title would push the
+    In presentation mode, the control is below the selected part, because above the title it would push the
     picture off the screen."""
     if presented():
         heading = body = st.container()
-        place = st.container()
+        container = st.container()
     else:
-        heading, place = st.columns([3, 1], vertical_alignment="center")
+        heading, container = st.columns([3, 1], vertical_alignment="center")
         body = st.container()
     parts = {"patterns": "Patterns", "gaussians": "Gaussians"}
-    part = choose("Part", parts, name=Address.PART, key=KEY("part"), place=place, hidden_label=True)
+    part = choose("Part", parts, name=Address.PART, key=KEY("part"), container=container, hidden_label=True)
     if part == "gaussians":
         heading.title("Does χ² or mutual information bound the maximal correlation?")
         with body:
@@ -72,7 +72,7 @@ def show_part() -> None:
 
 
 def show_patterns() -> None:
-    """Ask for simulated data (a “scene”); show every estimator's value on these data, and further panels."""
+    """Ask for simulated data (a “scene”). Show every estimator's value on these data, and further panels."""
     scene = ask_for_scene()
     if scene is None:
         show_examples(None)
@@ -88,7 +88,7 @@ def show_patterns() -> None:
 
 
 def show_more(scene: Scene, estimates: pd.DataFrame, truth: Truth) -> None:
-    """Show a control for further panels; only selected panels are computed."""
+    """Show a control for further panels. Only selected panels are computed."""
     parts = {
         "Whole noise axis": lambda: show_noise_axis(scene),
         "The paper's four patterns": lambda: show_fig2(scene),
@@ -97,22 +97,22 @@ def show_more(scene: Scene, estimates: pd.DataFrame, truth: Truth) -> None:
         "When each fails": show_failures,
         "All numbers": lambda: show_numbers(estimates, truth),
     }
-    shown = st.segmented_control(
+    panel = st.segmented_control(
         "More", list(parts), default=next(iter(parts)), label_visibility="collapsed", key=KEY("more")
     )
-    if shown is not None:
-        parts[shown]()
+    if panel is not None:
+        parts[panel]()
 
 
 def show_noise_axis(scene: Scene) -> None:
     ids, evaluation = ask_for_estimators("axis", coefficients())
     study = Study("noise_axis", replace(scene, noise=0.0))
 
-    tables = _drawn(
+    tables = _show_study(
         study,
-        lambda found: noise_axis_figure(
-            found["lines"],
-            found["exact"],
+        lambda tables: noise_axis_figure(
+            tables["lines"],
+            tables["exact"],
             ids=ids,
             evaluation=evaluation,
             noise=scene.noise,
@@ -133,26 +133,29 @@ def show_fig2(scene: Scene) -> None:
     quantity = st.segmented_control(
         "Quantity",
         list(QUANTITIES),
-        format_func=lambda each: "Coefficients" if each == "hgr" else QUANTITIES[each].replace("m", "M", 1),
+        format_func=lambda name: "Coefficients" if name == "hgr" else QUANTITIES[name].replace("m", "M", 1),
         default="hgr",
         required=True,
         label_visibility="collapsed",
         key=KEY("fig2-quantity"),
     )
     if quantity == "hgr":
-        kind, offered = "fig2", coefficients()
+        kind, offered_ids = "fig2", coefficients()
     else:
-        kind, offered = "divergences", tuple(id for id in studied() if target_of(id) == quantity)
-    ids, evaluation = ask_for_estimators(f"fig2-{quantity}", offered)
+        kind, offered_ids = (
+            "divergences",
+            tuple(id for id in continuous_measures() if target_of(id) == quantity),
+        )
+    ids, evaluation = ask_for_estimators(f"fig2-{quantity}", offered_ids)
     study = Study(kind, Scene(n=scene.n, seed=scene.seed))
 
     if kind == "divergences" and finished(study) is None:
         st.caption("The networks for χ² and mutual information need one to three minutes with 500 rows.")
-    tables = _drawn(
+    tables = _show_study(
         study,
-        lambda found: fig2_figure(
-            found["lines"],
-            found["exact"],
+        lambda tables: fig2_figure(
+            tables["lines"],
+            tables["exact"],
             ids=ids,
             evaluation=evaluation,
             titles={id: SHAPES[id].title for id in SHAPES},
@@ -172,13 +175,13 @@ def show_fig2(scene: Scene) -> None:
 
 
 def show_power(scene: Scene) -> None:
-    ids, _ = ask_for_estimators("power", compared(), published=False)
+    ids, _ = ask_for_estimators("power", compared_measures(), published=False)
     study = Study("power", replace(scene, noise=0.0))
 
     subtitle = f"{scene.n:,} rows per data set, at a false-alarm rate of 5 %; bands: 95 % intervals"
-    tables = _drawn(
+    tables = _show_study(
         study,
-        lambda found: power_figure(found["power"], ids=ids, subtitle=subtitle, theme=theme()),
+        lambda tables: power_figure(tables["power"], ids=ids, subtitle=subtitle, theme=theme()),
         needs=("power",),
         key=KEY("power"),
         alt="Share of data sets in which each estimator detects the link, against noise.",
@@ -192,20 +195,20 @@ def show_power(scene: Scene) -> None:
     download(tables["power"], label="Detection rates (CSV)", name="power", key=KEY("csv-power"))
 
 
-def _drawn(
+def _show_study(
     study: Study, figure: Callable[[Tables], go.Figure], *, needs: Sequence[str], key: str, alt: str
 ) -> Tables | None:
-    """Draw a study's figure whenever the study's tables include `needs`; return all tables at the end."""
+    """Draw a study's figure as soon as its tables include `needs`. Return all tables at the end."""
 
-    def show(tables: Tables) -> None:
+    def show_tables(tables: Tables) -> None:
         if all(name in tables for name in needs):
             chart(figure(tables), key=key, alt=alt)
 
     tables = finished(study)
     if tables is None:
-        follow(study, show, slot="more")
+        follow(study, show_tables, slot="more")
     else:
-        show(tables)
+        show_tables(tables)
     return tables
 
 
@@ -227,12 +230,14 @@ def show_errors(tables: Tables) -> None:
     st.caption("Errors are differences from the exact value, over all noise levels and data sets.")
 
 
-def ask_for_estimators(name: str, offered: Sequence[str], *, published: bool = True) -> tuple[list[str], str]:
-    """Ask which estimators to draw, and in which form: as published, or as fairdash uses them."""
+def ask_for_estimators(
+    name: str, offered_ids: Sequence[str], *, published: bool = True
+) -> tuple[list[str], str]:
+    """Ask which estimators to draw, and whether in their published form or in the form that fairdash uses."""
     ids = st.pills(
         "Estimators",
-        offered,
-        default=[id for id in offered if id in FEW] or offered,
+        offered_ids,
+        default=[id for id in offered_ids if id in FEW] or offered_ids,
         selection_mode="multi",
         format_func=short_name,
         key=KEY("estimators", name),
@@ -243,7 +248,9 @@ def ask_for_estimators(name: str, offered: Sequence[str], *, published: bool = T
     as_published = st.toggle(
         "As published or ported",
         key=KEY("published", name),
-        help="; ".join(f"{short_name(id)}: {way}" for id in offered if (way := published_way(REGISTRY[id])))
+        help="; ".join(
+            f"{short_name(id)}: {method}" for id in offered_ids if (method := published_way(REGISTRY[id]))
+        )
         + ".",
     )
     return list(ids), "published" if as_published else "ours"
@@ -254,23 +261,23 @@ def show_curves(scene: Scene, truth: Truth) -> None:
     slow, _ = tables_so_far(slow_study(scene))
     if "curves" in slow:
         curves.append(slow["curves"])
-    table = pd.concat([one for one in curves if len(one)] or curves, ignore_index=True)
+    table = pd.concat([table for table in curves if len(table)] or curves, ignore_index=True)
     st.markdown(
         "Maximal correlation is the correlation of the two most correlated functions. The estimators learn "
         "these functions. For each pattern, the exact functions are known."
     )
     u, v = scene.draw()
-    inner = slice(1, -1)  # With heavy tails, the ends of U would be 0 and infinity.
+    inner = slice(1, -1)  # With heavy tails, the ends of the range of U would be 0 and infinity.
     exact_f = (scene.scale_u(truth.u[inner]), truth.f[inner])
     panels = (("f", exact_f, u), ("g", (scene.scale_v(truth.v), truth.g), v))
-    for place, (function, exact, rows) in zip(st.columns(2), panels, strict=True):
-        with place:
+    for container, (function, exact, rows) in zip(st.columns(2), panels, strict=True):
+        with container:
             chart(
                 curves_figure(
                     table,
                     exact,
                     function=function,
-                    reach=(float(rows.min()), float(rows.max())),
+                    x_limits=(float(rows.min()), float(rows.max())),
                     subtitle=f"{scene.n:,} rows, σ = {scene.noise:g}",
                     log=scene.heavy_tails,
                     theme=theme(),
@@ -296,9 +303,9 @@ def show_numbers(estimates: pd.DataFrame, truth: Truth) -> None:
     )
     st.caption(
         "To compute the noise floors, V is shuffled 39 times, or 19 times for slow estimators. To keep the "
-        "slider quick, the floors of some quick estimators are computed at a nearby noise level, where they "
-        "are nearly the same. For RDC, “as published” gives equal values their highest rank, as the Python "
-        "port does. The authors' R code averages the ranks of equal values, and so do we."
+        "slider quick, the noise floors of some quick estimators are computed at a nearby noise level, where "
+        "they are nearly the same. For RDC, “as published” gives equal values their highest rank, like the "
+        "Python port. The authors' R code averages the ranks of equal values, and so do we."
     )
 
 

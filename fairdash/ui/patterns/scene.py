@@ -1,4 +1,4 @@
-"""Panel for simulated data (a “scene”): controls stored in the address, a sentence, a picture, and estimates.
+"""Panel for simulated data (a “scene”) with controls, whose values are in the address, and estimates.
 
 The panel also has buttons for scenes on which an estimator fails.
 """
@@ -20,10 +20,10 @@ from fairdash.lab import SCENES, SHAPES, Scene, Truth, scene_estimates, truth_of
 from fairdash.lab.estimates import (
     COLUMNS,
     along_noise,
+    continuous_measures,
     floors_of,
     is_detected,
     learned_curves,
-    studied,
     target_of,
 )
 from fairdash.lab.figures.estimates import Group
@@ -45,12 +45,12 @@ DEFAULT = Scene()
 
 
 def ask_for_scene() -> Scene | None:
-    """Show the controls and return the scene; if the points form no curve, show why and return None."""
+    """Show the controls, and return the scene. If the points form no curve, explain it and return None."""
     noise = _noise_in_view()
-    left, middle, formula, more = st.columns([2, 1.2, 2.6, 1], vertical_alignment="bottom")
+    left, centre_column, formula, button_column = st.columns([2, 1.2, 2.6, 1], vertical_alignment="bottom")
     pattern = ask_for_pattern(left)
-    n = middle.select_slider("Rows, n", ROWS, value=DEFAULT.n, key=Address.N, bind="query-params")
-    with more.popover("More options", icon=":material/tune:"):
+    n = centre_column.select_slider("Rows, n", ROWS, value=DEFAULT.n, key=Address.N, bind="query-params")
+    with button_column.popover("More options", icon=":material/tune:"):
         ties = st.slider(
             "Share of rows on which U is exactly 0",
             0.0,
@@ -82,12 +82,12 @@ def ask_for_scene() -> Scene | None:
             heavy_tails=heavy_tails,
             seed=int(seed),
         )
-        named = scene.named
+        pattern_id = scene.named
     except FairdashError as error:
         show_problems(error)
         return None
     with formula:
-        st.latex(rf"V = F(U) + \varepsilon, \qquad F(u) = {named.formula}")
+        st.latex(rf"V = F(U) + \varepsilon, \qquad F(u) = {pattern_id.formula}")
         if heavy_tails:
             st.caption(
                 "Heavy tails: the estimators use $e^{2z}$ instead of each variable. For U, $z$ is the "
@@ -101,32 +101,32 @@ def ask_for_scene() -> Scene | None:
 def _noise_in_view() -> float:
     """Return the noise level at the slider's last release or, when the page opens, the level in the address.
 
-    The session stores the noise level. The browser may request a rerun before it has the new address, and a
-    noise level read from the old address would undo the move of the slider.
+    The session stores the noise level. The browser may request a rerun before it has the new address. A noise
+    level from the old address would then undo the move of the slider.
     """
     if Address.NOISE not in st.session_state or Address.N not in st.session_state:
         try:
-            asked = float(st.query_params.get(Address.NOISE, DEFAULT.noise))
+            requested = float(st.query_params.get(Address.NOISE, DEFAULT.noise))
         except ValueError:
-            asked = math.nan
-        asked = DEFAULT.noise if math.isnan(asked) else asked
-        st.session_state[Address.NOISE] = min(NOISES, key=lambda each: abs(each - asked))
+            requested = math.nan
+        requested = DEFAULT.noise if math.isnan(requested) else requested
+        st.session_state[Address.NOISE] = min(NOISES, key=lambda noise: abs(noise - requested))
     noise = float(st.session_state[Address.NOISE])
     if st.query_params.get(Address.NOISE, f"{DEFAULT.noise:g}") != f"{noise:g}":
         st.query_params[Address.NOISE] = f"{noise:g}"
     return noise
 
 
-def ask_for_pattern(place: DeltaGenerator) -> str:
-    """Ask for the pattern, and store its id in the address; a bound selectbox would store its title."""
+def ask_for_pattern(container: DeltaGenerator) -> str:
+    """Ask for the pattern, and store its id in the address. A bound selectbox would store its title."""
     options = [*SHAPES, POINTS]
     if Address.PATTERN not in st.session_state:
         id_in_address = st.query_params.get(Address.PATTERN)
         st.session_state[Address.PATTERN] = id_in_address if id_in_address in options else DEFAULT.pattern
-    pattern = place.selectbox(
+    pattern = container.selectbox(
         "Pattern",
         options,
-        format_func=lambda each: "Your own points" if each == POINTS else SHAPES[each].title,
+        format_func=lambda option: "Your own points" if option == POINTS else SHAPES[option].title,
         key=Address.PATTERN,
     )
     if st.query_params.get(Address.PATTERN, DEFAULT.pattern) != pattern:
@@ -141,9 +141,9 @@ def ask_for_points() -> tuple[tuple[float, float], ...]:
     begin_key = KEY("points-begin")
     if begin_key not in st.session_state:
         st.session_state[begin_key] = points_from_address()
-    begin = pd.DataFrame(st.session_state[begin_key], columns=["u", "F(u)"], dtype=float)
+    initial_points = pd.DataFrame(st.session_state[begin_key], columns=["u", "F(u)"], dtype=float)
     edited = st.data_editor(
-        begin,
+        initial_points,
         num_rows="dynamic",
         hide_index=True,
         width="content",
@@ -169,40 +169,40 @@ def go_to(scene: Scene) -> None:
 
 
 def show_hint(scene: Scene) -> None:
-    """Explain what the scene shows, if it is one of the examples on which an estimator fails."""
-    for each in SCENES:
-        if each.scene == scene:
-            st.info(each.look_at, icon=":material/visibility:")
+    """Explain the scene (the simulated data) if it is one of the examples on which an estimator fails."""
+    for entry in SCENES:
+        if entry.scene == scene:
+            st.info(entry.look_at, icon=":material/visibility:")
 
 
 def show_examples(scene: Scene | None) -> None:
-    """Show buttons for scenes on which an estimator fails."""
+    """Show buttons for scenes (simulated data) on which an estimator fails."""
     st.markdown("**See an estimator fail.** Then move the controls to see when it recovers.")
     with st.container(horizontal=True, gap="small"):
-        for each in SCENES:
+        for entry in SCENES:
             st.button(
-                f"{safe(short_name(each.measure))}: {each.button}",
-                key=KEY("example", each.id),
+                f"{safe(short_name(entry.measure))}: {entry.button}",
+                key=KEY("example", entry.id),
                 on_click=go_to,
-                args=(each.scene,),
-                type="primary" if each.scene == scene else "secondary",
+                args=(entry.scene,),
+                type="primary" if entry.scene == scene else "secondary",
             )
 
 
 def show_failures() -> None:
-    """Explain when each measure misleads, with a button for each scene in which it misleads."""
+    """Explain when each measure misleads, with buttons for simulated data (scenes) with which it does."""
     for id, measure in REGISTRY.items():
         left, right = st.columns([3, 2], vertical_alignment="center")
         words = safe(measure.fails_when)
         left.markdown(f"**{safe(measure.title)}** misleads in this case: {words[:1].lower()}{words[1:]}")
-        shown_by = [each for each in SCENES if each.measure == id or id in each.also]
+        shown_by = [entry for entry in SCENES if entry.measure == id or id in entry.also]
         with right.container(horizontal=True):
-            for each in sorted(shown_by, key=lambda each: each.measure != id):
+            for entry in sorted(shown_by, key=lambda entry: entry.measure != id):
                 st.button(
-                    each.button[0].upper() + each.button[1:],
-                    key=KEY("fails", id, each.id),
+                    entry.button[0].upper() + entry.button[1:],
+                    key=KEY("fails", id, entry.id),
                     on_click=go_to,
-                    args=(each.scene,),
+                    args=(entry.scene,),
                     icon=":material/visibility:",
                 )
 
@@ -213,12 +213,12 @@ FEW = ("pearson", "hgr_kde", "hgr_nn", "hgr_spline")
 
 def all_estimates(scene: Scene) -> pd.DataFrame:
     """Return the values of all quick estimators, and of the slow estimators whose training is finished."""
-    quick = estimates_of(scene)
+    quick_estimates = estimates_of(scene)
     slow, _ = tables_so_far(slow_study(scene))
     if "readings" not in slow or slow["readings"].empty:
-        return quick
-    table = pd.concat([quick, slow["readings"]], ignore_index=True)
-    order = {id: place for place, id in enumerate(REGISTRY)}
+        return quick_estimates
+    table = pd.concat([quick_estimates, slow["readings"]], ignore_index=True)
+    order = {id: index for index, id in enumerate(REGISTRY)}
     return table.sort_values("id", key=lambda ids: ids.map(order), ignore_index=True)
 
 
@@ -227,7 +227,7 @@ def slow_study(scene: Scene) -> Study:
 
 
 def answer(estimates: pd.DataFrame, truth: Truth) -> str:
-    """State in sentences how the estimates compare with the true value."""
+    """Return sentences that compare the estimates with the true value."""
     rows = estimates.to_dict("records")
     detected = {row["id"] for row in rows if is_detected(row["id"], row["value"], row["floor_q95"])}
     count = len(estimates)
@@ -244,7 +244,7 @@ def answer(estimates: pd.DataFrame, truth: Truth) -> str:
         )
     hgr = estimates[estimates["id"].map(lambda id: target_of(id) == "hgr")]
     gaps = (hgr.set_index("id")["value"] - truth.hgr).abs()
-    near, far = str(gaps.idxmin()), str(gaps.idxmax())
+    nearest, far = str(gaps.idxmin()), str(gaps.idxmax())
     values = hgr.set_index("id")["value"]
     seeing, blind = (
         [safe(short_name(id)) for id in estimates["id"] if (id in detected) is sees] for sees in (True, False)
@@ -256,8 +256,8 @@ def answer(estimates: pd.DataFrame, truth: Truth) -> str:
         text += f"; {', '.join(blind)} can't" if blind else ""
     return (
         f"**{text}.** The exact maximal correlation is {truth.hgr:.2f}. The estimate of "
-        f"{safe(short_name(near))} is closest ({values[near]:.2f}), and that of {safe(short_name(far))} is "
-        f"farthest ({values[far]:.2f})."
+        f"{safe(short_name(nearest))} is closest ({values[nearest]:.2f}), and that of "
+        f"{safe(short_name(far))} is farthest ({values[far]:.2f})."
     )
 
 
@@ -272,8 +272,8 @@ def show_picture(scene: Scene, estimates: pd.DataFrame, truth: Truth) -> None:
     """Show the answer and, below it, a figure of rows and estimates that changes with the noise slider."""
     st.markdown(answer(estimates, truth))
     show_hint(scene)
-    every = st.session_state.get(Address.ESTIMATORS, False)
-    ids = studied() if every else few(scene)
+    shows_all = st.session_state.get(Address.ESTIMATORS, False)
+    ids = continuous_measures() if shows_all else few(scene)
     bounded = [id for id in ids if REGISTRY[id].upper == 1]
 
     def store_position(at: int) -> None:
@@ -282,34 +282,34 @@ def show_picture(scene: Scene, estimates: pd.DataFrame, truth: Truth) -> None:
     data = stage_of(scene, levels_of(scene, bounded, estimates), theme=theme())
     show_stage(data, key=KEY("stage"), on_release=store_position)
     show_unbounded(estimates, [id for id in ids if REGISTRY[id].upper != 1], truth)
-    st.toggle(f"All {len(studied())} estimators", key=Address.ESTIMATORS, bind="query-params")
+    st.toggle(f"All {len(continuous_measures())} estimators", key=Address.ESTIMATORS, bind="query-params")
 
 
 def levels_of(scene: Scene, ids: Sequence[str], estimates: pd.DataFrame) -> list[Noise]:
     """Return the estimates at each noise level of the slider.
 
-    At the scene's noise level, the function returns the table `estimates`; at all other levels, it returns
+    At the scene's noise level, the function returns the table `estimates`. At all other levels, it returns
     the values of the quick estimators.
     """
-    quick = [id for id in ids if REGISTRY[id].quick]
-    along = along_noise_of(scene, quick)
+    quick_ids = [id for id in ids if REGISTRY[id].quick]
+    results = along_noise_of(scene, quick_ids)
     return [
         Noise(
             estimates=estimates if noise == scene.noise else table,
             groups=groups_of(ids, hgr),
         )
-        for noise, (hgr, table) in zip(NOISES, along, strict=True)
+        for noise, (hgr, table) in zip(NOISES, results, strict=True)
     ]
 
 
 def few(scene: Scene) -> list[str]:
-    """Return the estimators that are initially shown: those in FEW, and those that fail on this scene."""
-    failing = {id for each in SCENES if each.scene == scene for id in (each.measure, *each.also)}
-    return [id for id in studied() if id in {*FEW, *failing}]
+    """Return the estimators that are initially shown, in FEW or because they fail on this scene."""
+    failing = {id for entry in SCENES if entry.scene == scene for id in (entry.measure, *entry.also)}
+    return [id for id in continuous_measures() if id in {*FEW, *failing}]
 
 
 def groups_of(ids: Sequence[str], exact: float) -> list[Group]:
-    """Return two groups: estimators of maximal correlation, whose exact value is `exact`, and all others."""
+    """Return the estimators of maximal correlation, whose exact value is `exact`, and all other ones."""
     hgr = [id for id in ids if target_of(id) == "hgr"]
     return [
         Group("Maximal correlation", hgr, exact),
@@ -318,7 +318,7 @@ def groups_of(ids: Sequence[str], exact: float) -> list[Group]:
 
 
 def show_unbounded(estimates: pd.DataFrame, ids: Sequence[str], truth: Truth) -> None:
-    """Show the measures without an upper limit in a table, because a chart would need a scale for each."""
+    """Show measures without an upper limit in a table, because each of them would need a chart of its own."""
     rows = estimates[estimates["id"].isin(ids)].to_dict("records")
     if not rows:
         return
@@ -341,18 +341,19 @@ def show_unbounded(estimates: pd.DataFrame, ids: Sequence[str], truth: Truth) ->
 
 Floors = dict[str, tuple[float, float]]
 
-#: Noise levels at which floors are computed; a scene uses the floors at the nearest level. The floor of a
-#: scale-free estimator depends only on the shape of V's distribution, which changes little between levels.
+#: Noise levels at which noise floors are computed. A scene (simulated data) uses the floors at the nearest
+#: level. The floor of a scale-free estimator depends only on the shape of V's distribution, which changes
+#: little between levels.
 FLOOR_LEVELS = (0.5, 2.0, 8.0)
-#: Maximum number of rows of a scene with floors at several noise levels. With more rows, floors take longer
-#: to compute and differ less between levels.
+#: Maximum number of rows for which noise floors are computed at several noise levels. With more rows, they
+#: take longer to compute and differ less between levels.
 ROWS_FOR_LEVELS = 200
 
 
 @st.cache_data(max_entries=100, show_spinner=False)
 def _rank_floors(n: int, ties: float, seed: int) -> Floors:
     """Return the noise floors of rank-based estimators, which are the same for all patterns without ties."""
-    ids = [id for id in studied(quick=True) if REGISTRY[id].rank_based]
+    ids = [id for id in continuous_measures(quick=True) if REGISTRY[id].rank_based]
     return floors_of(Scene(pattern="line", noise=1.0, n=n, ties=ties, seed=seed), ids)
 
 
@@ -365,14 +366,14 @@ def _level_floors(scene: Scene) -> Floors:
     by_rank = scene.noise > 0
     ids = [
         id
-        for id in studied(quick=True)
+        for id in continuous_measures(quick=True)
         if REGISTRY[id].scale_free and not (by_rank and REGISTRY[id].rank_based)
     ]
     return floors_of(scene, ids)
 
 
 def floor_level(scene: Scene) -> float:
-    """Return the noise level at which a scene's floors are computed: a nearby level, or 2 if n is large."""
+    """Return the noise level for a scene's noise floors. It is a nearby level, or 2 if n is large."""
     if scene.noise == 0:
         return 0.0
     if scene.n > ROWS_FOR_LEVELS:
@@ -419,4 +420,4 @@ def exact_of(scene: Scene) -> Truth:
 @st.cache_data(max_entries=100, show_spinner=False)
 def learned_of(scene: Scene) -> pd.DataFrame:
     """Return the functions f and g that the quick estimators learned."""
-    return learned_curves(scene, studied(quick=True))
+    return learned_curves(scene, continuous_measures(quick=True))

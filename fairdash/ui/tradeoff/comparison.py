@@ -1,6 +1,6 @@
-"""Trade-off page: controls, an answer in words, and figures that change with the slider.
+"""Controls of the Trade-off page, an answer in words, and figures that change with the slider.
 
-Further panels compare two models, the reference and the slider's model; a panel is drawn only on request.
+Further panels compare two models, the reference and the slider's model. A panel is drawn only on request.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from fairdash.errors import OptionError
 from fairdash.evaluation import knee, least_dependence, least_error, points_of_plan
 from fairdash.evaluation.crossed_cells import views_of
 from fairdash.runs.store import Run
-from fairdash.training.methods import PATHS, THE_STANDARD, ModelKey, apart_in_words
+from fairdash.training.methods import PATHS, THE_STANDARD, ModelKey, separation_in_words
 from fairdash.training.settings import OBJECTIVES
 from fairdash.training.sweep import STANDARD, Sweep
 from fairdash.ui.blocks import show_blocks, show_stage, show_table
@@ -35,7 +35,7 @@ KEY = Keys(__file__)
 
 
 def choose(run: Run) -> Comparison:
-    """Show the controls above the figures, and return the comparison that controls and address select."""
+    """Show the controls above the figures. Return the comparison that controls and address select."""
     result = result_of(run)
     plan = result.sweep
     views = views_of(result.sensitive, result.paths[plan.objective])
@@ -48,25 +48,26 @@ def choose(run: Run) -> Comparison:
             default=sensitive,
             required=True,
             # Streamlit renders the widget's labels as Markdown, so names are escaped.
-            format_func=lambda each: safe(result.names.get(each, each)),
+            format_func=lambda column: safe(result.names.get(column, column)),
             key=Address.SENSITIVE,
             bind="query-params",
-            help="“×” is the dependence that the combination of two attributes adds. The slider starts at "
-            "the weight that halves the chosen dependence.",
+            help="“×” is the dependence on the product of two attributes' ranks. If predictions depend on "
+            "neither attribute alone, it is due to their combination. The slider starts at the weight that "
+            "halves the chosen dependence.",
         )
-        # The widget returns None if the address has its parameter without a value.
+        # The widget returns None if its parameter in the address has no value.
         sensitive = first if sensitive is None else sensitive
-    left, middle, right = st.columns([2, 1, 1], vertical_alignment="bottom")
+    left, centre_column, right = st.columns([2, 1, 1], vertical_alignment="bottom")
     with left:
         objective = _ask_for_objective(plan.objective)
     fronts = fronts_of(run, sensitive=sensitive)
     front = fronts[objective]
     method = front.methods[0]
     if len(front.methods) > 1:
-        method = middle.selectbox(
+        method = centre_column.selectbox(
             "Method",
             front.methods,
-            format_func=lambda each: PATHS[each].title,
+            format_func=lambda path: PATHS[path].title,
             key=Address.METHOD,
             bind="query-params",
         )
@@ -74,10 +75,10 @@ def choose(run: Run) -> Comparison:
         "Measure of dependence",
         front.measures,
         index=front.measures.index(front.default_measure),
-        format_func=lambda each: REGISTRY[each].symbol,
+        format_func=lambda key: REGISTRY[key].symbol,
         key=Address.MEASURE,
         bind="query-params",
-        help="\n".join(f"- {REGISTRY[each].symbol}: {REGISTRY[each].title}" for each in front.measures),
+        help="\n".join(f"- {REGISTRY[key].symbol}: {REGISTRY[key].title}" for key in front.measures),
     )
     lam = lam_in_view(fronts[plan.objective], plan)
     if not ((front.test["method"] == method) & (front.test["lam"] == lam)).any():
@@ -96,12 +97,12 @@ def choose(run: Run) -> Comparison:
 
 
 def _show_reference(comparison: Comparison) -> None:
-    """Show buttons to compare with the slider's current point, or with the standard model again."""
+    """Show buttons to compare with the slider's current model, or with the standard model again."""
     left, right, _ = st.columns([1.2, 1.2, 2], vertical_alignment="center")
     left.button(
         "Compare with this point",
         icon=":material/keep:",
-        on_click=keep,
+        on_click=store_point,
         args=(comparison.b,),
         disabled=comparison.is_of_one_point,
         width="stretch",
@@ -111,20 +112,20 @@ def _show_reference(comparison: Comparison) -> None:
         right.button(
             "Compare with the standard model again",
             icon=":material/undo:",
-            on_click=keep,
+            on_click=store_point,
             args=(THE_STANDARD,),
             width="stretch",
         )
 
 
 def go_to(method: str, lam: float) -> None:
-    """Move the slider to a point; this is the callback of a button."""
+    """Move the slider to a point (a method at a weight λ), as the callback of a button."""
     st.session_state[Address.METHOD] = method
     st.query_params[Address.LAM] = f"{lam:g}"
 
 
-def keep(point: ModelKey) -> None:
-    """Use this point as the reference of the comparison."""
+def store_point(point: ModelKey) -> None:
+    """Use this point (a method at a weight λ) as the reference of the comparison."""
     if point.is_standard:
         st.query_params.pop(Address.AGAINST, None)
     else:
@@ -132,7 +133,7 @@ def keep(point: ModelKey) -> None:
 
 
 def _point_a(front: Front) -> ModelKey:
-    """Return the reference point: the one that the address names, or else the standard model."""
+    """Return the reference model from the address, or else the standard model."""
     try:
         return parse_point(front, st.query_params.get(Address.AGAINST, STANDARD))
     except OptionError:
@@ -145,16 +146,16 @@ def _ask_for_objective(trained_for: str) -> str:
         list(OBJECTIVES),
         default=trained_for,
         required=True,
-        format_func=lambda each: OBJECTIVES[each].title,
+        format_func=lambda objective: OBJECTIVES[objective].title,
         key=Address.OBJECTIVE,
         bind="query-params",
     )
-    # The widget returns None if the address has its parameter without a value.
+    # The widget returns None if its parameter in the address has no value.
     return str(chosen or trained_for)
 
 
 def lam_in_view(front: Front, plan: Sweep) -> float:
-    """Return the weight in the address if it is a stop of the slider, else the page's initial weight."""
+    """Return the weight λ in the address if it is a stop of the slider, else the page's initial weight."""
     in_address = st.query_params.get(Address.LAM)
     stops = points_of_plan(plan, front.methods[0])
     lam = next((stop.lam for stop in stops if f"{stop.lam:g}" == in_address), None)
@@ -163,15 +164,15 @@ def lam_in_view(front: Front, plan: Sweep) -> float:
 
 def _show_subject(comparison: Comparison) -> None:
     """Show in one line which data and which objective the page is about."""
-    goal, trained = comparison.objective_seen, OBJECTIVES[comparison.plan.objective]
-    line = f"{safe(comparison.title)} · {goal.meaning}"
-    if goal != trained:
-        line += f" These models were trained for {trained.title.lower()}."
+    objective, trained_for = comparison.objective_seen, OBJECTIVES[comparison.plan.objective]
+    line = f"{safe(comparison.title)} · {objective.meaning}"
+    if objective != trained_for:
+        line += f" These models were trained for {trained_for.title.lower()}."
     columns = (comparison.target, *comparison.result.sensitive.columns)
     headers = [
-        f"{comparison.called_column(each)}: column {each}"
-        for each in columns
-        if each in comparison.result.names
+        f"{comparison.called_column(column)}: column {column}"
+        for column in columns
+        if column in comparison.result.names
     ]
     st.caption(line, help=safe("; ".join(headers)) or None)
 
@@ -179,8 +180,8 @@ def _show_subject(comparison: Comparison) -> None:
 def show_answer(comparison: Comparison) -> None:
     """Show the findings in two or three sentences and, below them, the data and the objective."""
     st.markdown(f"**{safe(sentences.answer(comparison))}**")
-    if beside := networks_and_tariffs(comparison):
-        st.markdown(safe(beside))
+    if comparison_text := networks_and_tariffs(comparison):
+        st.markdown(safe(comparison_text))
     _show_subject(comparison)
 
 
@@ -188,37 +189,39 @@ def _show_notes(comparison: Comparison) -> None:
     """Show the run's warnings, and a note on dependence that the method may not remove."""
     for note in comparison.result.notes:
         st.warning(safe(note))
-    if apart := apart_in_words(comparison.b.method, len(attributes_of(comparison.result.sensitive))):
-        st.info(safe(apart))
+    if note_on_method := separation_in_words(
+        comparison.b.method, len(attributes_of(comparison.result.sensitive))
+    ):
+        st.info(safe(note_on_method))
 
 
 def show_comparison(comparison: Comparison, run: Run) -> None:
-    """Show the pictures that change with the slider, buttons for the reference point, and the run's notes."""
+    """Show the pictures that change with the slider, buttons for the reference model, and the run's notes."""
     show_pictures(comparison, run)
     _show_reference(comparison)
     _show_notes(comparison)
 
 
 def show_pictures(comparison: Comparison, run: Run) -> None:
-    """Show the slider for λ and what changes with it: averages, the Pareto front and four numbers."""
+    """Show the slider for λ with averages, the Pareto front and four numbers, which change with λ."""
     with st.skeleton(height=PICTURES):
         stops = stops_of(run, comparison)
-    at = stops.lams.index(f"{comparison.b.lam:g}")
+    lam_index = stops.lams.index(f"{comparison.b.lam:g}")
 
     def store_position(at: int) -> None:
         st.query_params[Address.LAM] = stops.lams[at]
 
-    drawn = stage.stage_of(comparison, stops, at=at, theme=theme())
-    # The figure's height leaves room for three lines of answer and two rows of controls.
-    show_stage(drawn, key=KEY("stage"), on_release=store_position)
+    stage_data = stage.stage_of(comparison, stops, at=lam_index, theme=theme())
+    # The height of the figure leaves room for an answer of three lines and for two rows of controls.
+    show_stage(stage_data, key=KEY("stage"), on_release=store_position)
     _describe_point(comparison)
 
 
 def _describe_point(comparison: Comparison) -> None:
-    """Describe the selected point if it averages two models, and list the combinations of two attributes."""
+    """Explain the selected point if it averages two models, and list the combinations of two attributes."""
     if comparison.front.cells_called:
-        named = "; ".join(f"{k}: {name}" for k, name in enumerate(comparison.front.cells_called))
-        st.caption(safe(f"Combinations of {comparison.sensitive_called}, by number: {named}."))
+        cell_names = "; ".join(f"{k}: {name}" for k, name in enumerate(comparison.front.cells_called))
+        st.caption(safe(f"Combinations of {comparison.sensitive_called}, by number: {cell_names}."))
     if not comparison.curve_point(comparison.b).is_trained:
         st.caption(f"The chosen point is {content.blended(comparison, comparison.b)} (hollow mark).")
     if comparison.is_more_dependent_than_its_models():
@@ -230,21 +233,21 @@ def _describe_point(comparison: Comparison) -> None:
 
 def show_panels(comparison: Comparison) -> None:
     """Show a control for further panels, and compute only the selected panel."""
-    shown = st.segmented_control("Details", list(_PANELS), key=KEY("more"))
-    if shown is not None:
-        _PANELS[shown](comparison)
+    panel = st.segmented_control("Details", list(_PANELS), key=KEY("more"))
+    if panel is not None:
+        _PANELS[panel](comparison)
 
 
 def _averages(comparison: Comparison) -> None:
-    """Show both points' average predictions and residuals by group; groups are placed by rank or by value."""
+    """Show both models' average predictions and residuals by group, with groups placed by rank or value."""
     by = st.segmented_control(
         "Groups of the sensitive attribute",
         ["by rank", "by value"],
         default="by rank",
         required=True,
         key=KEY("averages-by"),
-        help="By rank, groups have equal distances on the axis. By value, a group is placed at the values "
-        "of its rows.",
+        help="By rank, groups have equal distances on the axis. By value, a group's position on the axis "
+        "is given by the values of its rows.",
     )
     for column, objective in zip(st.columns(2), OBJECTIVES, strict=True):
         with column:
@@ -266,7 +269,9 @@ def _show_transformations(comparison: Comparison) -> None:
     """Show the functions f and g of the spline correlation for both points."""
     goal = comparison.objective_seen
     if comparison.front.cells_called:
-        st.info("Cells have no order to transform. Choose one attribute to see its transformation.")
+        st.info(
+            "Combinations of two attributes have no order. Choose one attribute to see its transformation."
+        )
         return
     try:
         curves = {
@@ -306,8 +311,8 @@ def _show_transformations(comparison: Comparison) -> None:
             )
     st.caption(
         f"Of all transformations of the {goal.audited} and {safe(comparison.sensitive_called)}, these two "
-        "have the highest correlation (HGR, by splines on the rows shown). Groups differ where g is steep "
-        "or curved. If the dependence is close to zero, the curves only show noise."
+        "have the highest correlation (HGR, by splines on the rows shown). Neighbouring groups differ "
+        "most where g is steep. If the dependence is close to zero, the curves only show noise."
     )
 
 
@@ -352,7 +357,7 @@ GOALS = ("Dependence at most …", "Cost at most …", "The knee")
 
 
 def _find_point(comparison: Comparison) -> None:
-    """Ask for a requirement, describe the best point that meets it, and show a button to select it."""
+    """Ask for a requirement, describe the best model that meets it, and show a button to select it."""
     path = comparison.front.validation
     if path.empty:
         st.info(
@@ -364,8 +369,8 @@ def _find_point(comparison: Comparison) -> None:
     kind_of_goal = left.segmented_control(
         "What do you want?", GOALS, default=GOALS[0], required=True, key=KEY("wish")
     )
-    point, is_reached, goal = _choose(comparison, str(kind_of_goal), right)
-    st.markdown(f"**{safe(sentences.of_choice(comparison, point, goal, is_reached=is_reached))}**")
+    point, is_reached, goal_text = _choose(comparison, str(kind_of_goal), right)
+    st.markdown(f"**{safe(sentences.of_choice(comparison, point, goal_text, is_reached=is_reached))}**")
     st.caption(
         "We compared all methods at all weights by their means over validation rows, on which no model was "
         "trained. The figures shown here come from test rows, which were not used for the choice."
@@ -380,9 +385,9 @@ def _find_point(comparison: Comparison) -> None:
 
 
 def _choose(
-    comparison: Comparison, kind_of_goal: str, place: st.delta_generator.DeltaGenerator
+    comparison: Comparison, kind_of_goal: str, container: st.delta_generator.DeltaGenerator
 ) -> tuple[ModelKey, bool, str]:
-    """Return the selected point, whether it meets the requirement, and the requirement in words."""
+    """Return the selected model, True if it meets the requirement, and the requirement in words."""
     path, measure, error = comparison.front.validation, comparison.measure, comparison.front.error
     symbol = REGISTRY[measure].symbol
     if kind_of_goal == GOALS[0]:
@@ -390,7 +395,7 @@ def _choose(
             comparison.mean(measure, ModelKey(comparison.b.method, 0.0)),
             comparison.edge(comparison.b),
         )
-        limit = place.number_input(
+        limit = container.number_input(
             f"{symbol} at most",
             min_value=0.0,
             value=float(f"{edge:.2g}"),
@@ -403,7 +408,7 @@ def _choose(
         )
         return *least_error(path, measure, at_most=limit, error=error), f"{symbol} at most {limit:g}"
     if kind_of_goal == GOALS[1]:
-        percent = place.number_input(
+        percent = container.number_input(
             "Error at most … % above the standard model's",
             min_value=0.0,
             value=10.0,

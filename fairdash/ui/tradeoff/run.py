@@ -1,4 +1,4 @@
-"""Parts of the Trade-off page on a run: an automatic preview, results on holdout rows, and the log.
+"""Automatic preview, results on holdout rows, and log of a run, on the Trade-off page.
 
 The module also contains the downloads (report, model, figures, predictions), and the button to audit a price.
 """
@@ -16,7 +16,7 @@ from fairdash.data.dataset import Dataset
 from fairdash.data.source import DatasetSource
 from fairdash.errors import FairdashError, RunError
 from fairdash.evaluation import wide
-from fairdash.runs.audits import keep_priced, price_of_test_rows
+from fairdash.runs.audits import price_of_test_rows, store_priced_table
 from fairdash.runs.confirmations import confirm_run, read_confirmations
 from fairdash.runs.launch import cancel, start_again, start_model, start_run
 from fairdash.runs.listing import list_runs
@@ -26,7 +26,7 @@ from fairdash.storage.log import note, read
 from fairdash.training.defaults import share_of_rows
 from fairdash.training.methods import FAIR_TARIFF, PATHS
 from fairdash.training.settings import OBJECTIVES
-from fairdash.training.sweep import STANDARD, default_plan, preview_of, quicker
+from fairdash.training.sweep import STANDARD, default_plan, preview_of, quicker_plan
 from fairdash.ui.access import current_owner
 from fairdash.ui.blocks import show_table
 from fairdash.ui.cached import dataset_of
@@ -49,7 +49,7 @@ KEY = Keys(__file__)
 _CONFIRMATION_ERROR = KEY("fault")
 
 DEFAULT_OBJECTIVE = "demographic_parity"
-#: The page offers a faster run if a run needs at least this many more seconds.
+#: Minimum number of remaining seconds of a run for which the page offers a faster run.
 MIN_SECONDS_LEFT = 600.0
 
 
@@ -88,13 +88,13 @@ def show_other_training(comparison: Comparison, run: Run) -> None:
     if objective == spec.plan.objective:
         return
     others = list_runs(owner=current_owner()).of(spec.source)
-    trained = next(
-        (each for each in others if each.spec.plan.objective == objective and each.available_result), None
+    other_objective = next(
+        (other for other in others if other.spec.plan.objective == objective and other.available_result), None
     )
     title = OBJECTIVES[objective].title.lower()
-    if trained is not None:
+    if other_objective is not None:
         if st.button(f"See models trained for {title}", icon=":material/swap_horiz:"):
-            _switch(trained)
+            _switch(other_objective)
     elif st.button(f"Train models for {title}", icon=":material/model_training:"):
         _switch(start_quick(spec.source, objective))
 
@@ -105,7 +105,7 @@ def _switch(run: Run) -> None:
 
 
 def show_stage(run: Run, comparison: Comparison) -> None:
-    """Show the progress of a run that has a preview; show nothing when the run is complete."""
+    """Show the progress of a run that has a preview. Show nothing when the run is complete."""
     if run.available_result != FIRST:
         return
     if run.status.is_over:
@@ -117,7 +117,7 @@ def show_stage(run: Run, comparison: Comparison) -> None:
 
 
 def _about_preview(comparison: Comparison) -> str:
-    """Describe a preview: its rows, its number of splits, and its noise floors."""
+    """State the rows, the number of splits and the noise floors of a preview."""
     if FAIR_TARIFF in comparison.plan.methods:
         rows = comparison.sample or "all rows"
         return f"tariffs from a GLM to one flat premium, on {rows}, with one split and imprecise noise floors"
@@ -126,14 +126,14 @@ def _about_preview(comparison: Comparison) -> str:
 
 
 @st.fragment(run_every=SECONDS_BETWEEN_LOOKS)
-def _follow_refining(run: Run, seen: str) -> None:
+def _follow_refining(run: Run, status: str) -> None:
     if run.available_result != FIRST:
         st.rerun()
     plan = run.spec.plan
     methods = [PATHS[method].title for method in plan.methods if method != STANDARD]
     rows = "all rows, " if run.spec.first_share < 1 else ""
     st.info(
-        f"**Preview:** {seen}. A refined run with {rows}{plan.n_splits} splits and {', '.join(methods)} is "
+        f"**Preview:** {status}. A refined run with {rows}{plan.n_splits} splits and {', '.join(methods)} is "
         "in progress. The page updates automatically.",
         icon=":material/hourglass_top:",
     )
@@ -142,20 +142,19 @@ def _follow_refining(run: Run, seen: str) -> None:
 
 
 def _offer_faster_run(run: Run) -> None:
-    """If a run takes long, offer a smaller run on the same data, which begins with the same preview."""
+    """If a run takes long, offer a smaller run on the same data. It begins with the same preview."""
     spec, status = run.spec, run.status
-    left, quick = status.seconds_left, quicker(spec.plan)
-    if left is None or left[0] < MIN_SECONDS_LEFT or quick is None or run.is_cancelled():
+    left, faster = status.seconds_left, quicker_plan(spec.plan)
+    if left is None or left[0] < MIN_SECONDS_LEFT or faster is None or run.is_cancelled():
         return
     from fairdash.evaluation.work import work_of_plan
 
-    own, whole = (work_of_plan(dataset_of(spec.source), each).seconds for each in (quick, spec.plan))
-    # The estimate covers all work of the smaller run, because the smaller run can't reuse finished steps of
-    # the current run.
-    seconds = own / whole * sum(left) / 2 / (1 - status.fraction)
-    (fair,) = (PATHS[method].title for method in quick.methods if method != STANDARD)
+    own, full = (work_of_plan(dataset_of(spec.source), plan).seconds for plan in (faster, spec.plan))
+    # The estimate includes all work of the smaller run, which can't reuse finished steps of the current run.
+    seconds = own / full * sum(left) / 2 / (1 - status.fraction)
+    (fair,) = (PATHS[method].title for method in faster.methods if method != STANDARD)
     if st.button(
-        f"Instead: {fair} alone, {quick.n_splits} splits, about {duration(seconds)}",
+        f"Instead: {fair} alone, {faster.n_splits} splits, about {duration(seconds)}",
         key=KEY("quicker", run.id),
         icon=":material/fast_forward:",
         help="The current run stops; you can resume it later.",
@@ -164,7 +163,7 @@ def _offer_faster_run(run: Run) -> None:
             cancel(run)
             first = spec.first
             _switch(
-                start_run(spec.source, quick, first=first, first_share=spec.first_share, owner=spec.owner)
+                start_run(spec.source, faster, first=first, first_share=spec.first_share, owner=spec.owner)
             )
 
 
@@ -180,10 +179,10 @@ def _show_wait(run: Run) -> None:
         return
     sentence = "This run is still in progress. The run continues if you close the page."
     if spec.first is not None:
-        what = "networks" if FAIR_TARIFF not in spec.first.methods else "tariffs"
+        unit = "networks" if FAIR_TARIFF not in spec.first.methods else "tariffs"
         rows = "a random sample of the rows" if spec.first_share < 1 else "all rows"
         weights = counted(len(spec.first.lams), "weight")
-        sentence = f"A preview is being trained: {what} at {weights} of fairness, one split of {rows}."
+        sentence = f"A preview is being trained: {unit} at {weights} of fairness, one split of {rows}."
     st.caption(sentence)
     _wait(run)
 
@@ -196,9 +195,9 @@ def _wait(run: Run) -> None:
 
 
 def show_confirmation(comparison: Comparison, run: Run) -> None:
-    """Show results on the holdout, or a button that computes them; show nothing if the run has no holdout."""
-    aside = comparison.result.set_aside
-    if run.available_result != RESULT or aside is None:
+    """Show results on holdout rows or a button that computes them, or nothing without holdout rows."""
+    holdout = comparison.result.set_aside
+    if run.available_result != RESULT or holdout is None:
         return
     st.subheader("Confirm the choice on rows set aside")
     if error_before := st.session_state.pop(_CONFIRMATION_ERROR, None):
@@ -211,18 +210,18 @@ def show_confirmation(comparison: Comparison, run: Run) -> None:
     names, times = comparison.result.names, len(openings)
     opening = opening_of(comparison, openings)
     if opening is not None:
-        first, *rest = of_opening(opening, times=times, names=names)
+        first, *further_sentences = of_opening(opening, times=times, names=names)
         st.markdown(f"**{safe(first)}**")
-        st.markdown(safe(" ".join(rest)))
+        st.markdown(safe(" ".join(further_sentences)))
     elif openings:
         st.warning(
             safe(
-                f"These rows were already opened to test another point. Opening number {times + 1} does not "
-                "confirm this point."
+                "These rows have already been used to test another point. "
+                f"Test number {times + 1} on these rows does not confirm this point."
             )
         )
     else:
-        st.markdown(safe(not_opened(len(aside.rows))))
+        st.markdown(safe(not_opened(len(holdout.rows))))
     if opening is None:
         st.button(
             "Confirm on rows set aside" if not openings else "Open these rows again for this point",
@@ -233,18 +232,18 @@ def show_confirmation(comparison: Comparison, run: Run) -> None:
             help="Test the chosen point on rows that no step has used. Only the first test is valid, so "
             "choose the point before you test it.",
         )
-    others = [each for each in openings if each != opening]
+    others = [other for other in openings if other != opening]
     if others:
         with st.expander("Results for other points"):
             for paragraph in of_openings(others, names):
                 st.markdown(safe(paragraph))
-    st.caption(safe(refit_includes(len(aside.rows))))
+    st.caption(safe(refit_includes(len(holdout.rows))))
 
 
 def _open(comparison: Comparison, run: Run) -> None:
     point, owner = comparison.b, current_owner()
     try:
-        # Opening the run again raises an error if it has been deleted since the button was drawn.
+        # The run is opened again, which raises an error if it has been deleted since the button was drawn.
         confirm_run(
             Run(run.id, owner=owner),
             method=point.method,
@@ -257,7 +256,7 @@ def _open(comparison: Comparison, run: Run) -> None:
 
 
 def show_history(run: Run) -> None:
-    """Show the run's log in a collapsed section, with a warning if somebody has altered the log."""
+    """Show the run's log in a collapsed section, with a warning if the log has been altered."""
     log = read(run.folder)
     if not log.is_whole:
         st.warning("The log of this run was changed: lines were altered or are missing.")
@@ -267,7 +266,7 @@ def show_history(run: Run) -> None:
 
 
 def show_take_away(comparison: Comparison, run: Run) -> None:
-    """Show the downloads of a run; each file is made on this machine when the user asks for it."""
+    """Show the downloads of a run. Each file is created on this machine when the user requests it."""
     st.subheader("Downloads")
     report, model, pictures = st.columns(3, vertical_alignment="bottom")
     with report:
@@ -298,7 +297,7 @@ def show_take_away(comparison: Comparison, run: Run) -> None:
         lambda: _price_of(comparison),
         title=f"{comparison.title}, {comparison.b.title}",
         key=KEY("audit"),
-        about="Predictions of the chosen model for test rows, from splits that did not train on the row.",
+        text="Predictions of the chosen model for test rows, from splits that did not train on the row.",
     )
     st.caption(
         "The report is one HTML file, which any browser can open and print. The camera on a chart saves it "
@@ -329,7 +328,7 @@ def _show_report(comparison: Comparison, run: Run) -> None:
 
 
 def _dataset_or_none(run: Run, owner: str) -> Dataset | None:
-    """Return the run's data; None if they are deleted or changed (a report then omits notes on data)."""
+    """Return the run's data, or None if they are deleted or changed. A report then omits notes on data."""
     try:
         dataset = dataset_of(run.spec.source, owner=owner)
         run.check_data(dataset)
@@ -339,13 +338,13 @@ def _dataset_or_none(run: Run, owner: str) -> Dataset | None:
 
 
 def _show_model(comparison: Comparison, run: Run) -> None:
-    """Show a button that refits the selected model on all rows, then the progress, then a download."""
+    """Show a button that refits the selected model to all rows, then the progress, then the download."""
     point, front = comparison.b, comparison.front
     rows = front.test[(front.test["method"] == point.method) & (front.test["lam"] == point.lam)]
     rows = rows[rows["measure"].isin([front.error, *front.measures])]
-    shown = wide(rows[["measure", "column", "value", "se"]]).iloc[0]
+    values_by_measure = wide(rows[["measure", "column", "value", "se"]]).iloc[0]
 
-    def show(job: ModelJob) -> None:
+    def show_job(job: ModelJob) -> None:
         download_of(
             run,
             job.bundle,
@@ -360,9 +359,9 @@ def _show_model(comparison: Comparison, run: Run) -> None:
         run,
         method=point.method,
         lam=point.lam,
-        figures={str(name): float(figure) for name, figure in shown.items()},
+        figures={str(name): float(figure) for name, figure in values_by_measure.items()},
         noted=("asked for a model", {"method": point.method}),
-        show=show,
+        show=show_job,
         label="Refit this model on all rows",
         icon=":material/model_training:",
         key=KEY("refit"),
@@ -382,7 +381,7 @@ def show_refit(
     show: Callable[[ModelJob], None],
     **button: Any,
 ) -> None:
-    """Show the refit of a model on all rows: a button that requests it, its progress, or the result.
+    """Show the refit of a model on all rows, as a button, as progress, or as a result.
 
     Parameters
     ----------
@@ -398,8 +397,8 @@ def show_refit(
     owner = current_owner()
 
     def start() -> None:
-        what, details = noted
-        note(run.folder, what, who=owner, **details, weight=f"λ = {lam:g}")
+        action, details = noted
+        note(run.folder, action, who=owner, **details, weight=f"λ = {lam:g}")
         fields = {"run": run.id, "method": method, "lam": lam, "figures": dict(figures)}
         start_model(run.spec.source, comparison.refit_plan, owner=owner, **fields)
 
@@ -413,14 +412,14 @@ def show_refit(
 
 
 def _price_of(comparison: Comparison) -> pd.Series:
-    """Return the selected model's predictions for test rows; the index is the row number in the data set."""
+    """Return the selected model's predictions for test rows. The index is the row number in the data set."""
     predictions = comparison.predictions(comparison.b)
     price = price_of_test_rows(predictions, [split.test for split in comparison.result.splits])
     rows = comparison.result.rows
     return price if rows is None else price.set_axis(np.asarray(rows)[price.index])
 
 
-def offer_audit(run: Run, price: Callable[[], pd.Series], *, title: str, key: str, about: str) -> None:
+def offer_audit(run: Run, price: Callable[[], pd.Series], *, title: str, key: str, text: str) -> None:
     """Show a button that opens an audit of the price that the function `price` returns."""
     missing = missing_data(run.spec.source)
     clicked = st.button(
@@ -429,14 +428,14 @@ def offer_audit(run: Run, price: Callable[[], pd.Series], *, title: str, key: st
         icon=":material/fact_check:",
         disabled=bool(missing),
         help=missing
-        or f"{about} The button opens the audit with the columns filled in. The table belongs to you and is "
+        or f"{text} The button opens the audit with the columns filled in. The table belongs to you and is "
         "deleted with the run.",
     )
     source = None
     if clicked:
         with plain_errors(), st.spinner("Writing its table…"):
             owner = current_owner()
-            source = keep_priced(
+            source = store_priced_table(
                 run, dataset_of(run.spec.source), price(), title=title.replace("/", "-"), owner=owner
             )
             note(run.folder, "audited a price", who=owner, file=source.name, sha256=source.sha256)

@@ -1,4 +1,4 @@
-"""Section of the Trade-off page on a tariff for filing: λ, cost, tables, and a cap on premium changes."""
+"""Section of the Trade-off page on a tariff for filing, with λ, cost, tables and a cap on premium changes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def show_tariff(comparison: Comparison, run: Run) -> None:
     st.subheader("Fit a tariff to file")
     st.caption(
         "The premium of a tariff is a base times one relativity per factor. Tariffs are fitted at the same "
-        "weights λ as the networks; the dotted line of the chart joins the tariffs. At λ = 0 the tariff is "
+        "weights λ as the networks. The dotted line of the chart joins the tariffs. At λ = 0 the tariff is "
         "a GLM on the same factors."
     )
     _show(comparison, run, baselines[baselines["method"] == FAIR_TARIFF])
@@ -50,7 +50,7 @@ def _show(comparison: Comparison, run: Run, tariffs: pd.DataFrame) -> None:
         "λ of the tariff",
         lams,
         value=lams[len(lams) // 2],
-        format_func=lambda each: f"{each:g}",
+        format_func=lambda lam: f"{lam:g}",
         key=KEY("lam"),
     )
     st.markdown(_answer(comparison, tariffs, lam))
@@ -74,40 +74,40 @@ def _show(comparison: Comparison, run: Run, tariffs: pd.DataFrame) -> None:
 
 
 def _answer(comparison: Comparison, tariffs: pd.DataFrame, lam: float) -> str:
-    """State the tariff's error at weight `lam`, how much it exceeds the GLM's error, and the dependence."""
+    """State the tariff's error at weight `lam`, its excess over the GLM's error, and the dependence."""
     front, measure = comparison.front, comparison.measure
-    chosen, glm = (tariffs[tariffs["lam"] == each].set_index("measure") for each in (lam, 0.0))
+    chosen, glm = (tariffs[tariffs["lam"] == value].set_index("measure") for value in (lam, 0.0))
     symbol, values, of_glm = REGISTRY[measure].symbol, chosen["value"], glm["value"]
-    floor, own = float(chosen["floor"][measure]), float(values[front.error])
-    beside = f" (noise floor {floor:.3f})" if np.isfinite(floor) else ""
+    floor, ratio = float(chosen["floor"][measure]), float(values[front.error])
+    floor_note = f" (noise floor {floor:.3f})" if np.isfinite(floor) else ""
     error = "deviance" if front.error == "deviance" else "squared error"
     if lam == 0:
         return (
-            f"At λ = 0 the tariff is a GLM. On test rows, its {error} is {own:.4g} times that of predicting "
-            f"the average, and the tariff's {symbol} with {safe(comparison.sensitive_called)} is "
-            f"{values[measure]:.3f}{beside}."
+            f"At λ = 0 the tariff is a GLM. On test rows, its {error} is {ratio:.4g} times that of "
+            f"predicting the average, and the tariff's {symbol} with {safe(comparison.sensitive_called)} is "
+            f"{values[measure]:.3f}{floor_note}."
         )
-    cost = own / of_glm[front.error] - 1
+    cost = ratio / of_glm[front.error] - 1
     return (
-        f"At λ = {lam:g} the tariff's {error} on test rows is {own:.4g} times that of predicting the "
+        f"At λ = {lam:g} the tariff's {error} on test rows is {ratio:.4g} times that of predicting the "
         f"average, and {100 * abs(cost):.2f} % {'above' if cost >= 0 else 'below'} the GLM's. The tariff's "
         f"{symbol} with {safe(comparison.sensitive_called)} is {values[measure]:.3f} instead of "
-        f"{of_glm[measure]:.3f}{beside}."
+        f"{of_glm[measure]:.3f}{floor_note}."
     )
 
 
 def _show_fitted(comparison: Comparison, run: Run, job: ModelJob, lam: float) -> None:
-    before, after = job.tariffs()
-    names = factors(after)
+    tariff_before, tariff_after = job.tariffs()
+    names = factors(tariff_after)
     factor = st.selectbox("Factor", names, format_func=partial(visible, keep=""), key=KEY("factor"))
     if factor is not None:
         chart(
-            factor_figure(before, after, factor, theme=theme(), after_name=f"λ = {lam:g}"),
+            factor_figure(tariff_before, tariff_after, factor, theme=theme(), after_name=f"λ = {lam:g}"),
             key=KEY("curve"),
             alt=f"Relativities of {factor} at λ = 0 and at λ = {lam:g}, with exposure in the background.",
         )
-    with st.expander(f"The table of relativities ({len(after)} rows)"):
-        st.dataframe(after, hide_index=True)
+    with st.expander(f"The table of relativities ({len(tariff_after)} rows)"):
+        st.dataframe(tariff_after, hide_index=True)
     download_of(
         run,
         job.bundle,
@@ -120,15 +120,15 @@ def _show_fitted(comparison: Comparison, run: Run, job: ModelJob, lam: float) ->
 
     offer_audit(
         run,
-        lambda: pd.Series(rate(after, dataset_of(run.spec.source).features)),
+        lambda: pd.Series(rate(tariff_after, dataset_of(run.spec.source).features)),
         title=f"{run.spec.source.title}, {title_of(lam)}",
         key=KEY("audit"),
-        about="Premium of this tariff for each row.",
+        text="Premium of this tariff for each row.",
     )
 
 
 def _show_cap(comparison: Comparison, run: Run, job: ModelJob) -> None:
-    """If the run has an existing price, show the control for a cap on changes, and the cap's cost."""
+    """If the run has an existing price, show the control for a cap on its changes, and the cap's cost."""
     if PRICE not in set(comparison.front.baselines["method"]):
         return
     max_change = st.number_input(
@@ -165,9 +165,9 @@ def _show_cap(comparison: Comparison, run: Run, job: ModelJob) -> None:
 
 
 def _cap_shown(comparison: Comparison, table: pd.DataFrame, max_change: float) -> pd.DataFrame:
-    """Return the table of a cap's cost as texts, with one row before and one row after the cap is applied."""
-    # Streamlit does not render table headers as Markdown, so the name is not escaped for Markdown.
-    called = visible(comparison.sensitive_called, keep="")
+    """Return the table of a cap's cost as strings, with a row before and a row after the cap is applied."""
+    # The name is not escaped for Markdown, because Streamlit does not render table headers as Markdown.
+    attribute_name = visible(comparison.sensitive_called, keep="")
     error = "Deviance" if comparison.front.error == "deviance" else "Squared error"
     # Each cell shows the gap, followed by the noise floor in brackets.
     gaps = [
@@ -180,26 +180,26 @@ def _cap_shown(comparison: Comparison, table: pd.DataFrame, max_change: float) -
     ]
     columns = {
         "Premiums": [name.capitalize() for name in table.index],
-        f"{error} ÷ flat premium's": [fixed(each, 4) for each in table["error"]],
-        f"Gap between tenths by {called}": gaps,
-        f"{REGISTRY[comparison.measure].symbol} with {called}": links,
-        f"Change by more than {max_change:g} %": [f"{fixed(100 * each, 1)} %" for each in table["changed"]],
+        f"{error} ÷ flat premium's": [fixed(share, 4) for share in table["error"]],
+        f"Gap between tenths by {attribute_name}": gaps,
+        f"{REGISTRY[comparison.measure].symbol} with {attribute_name}": links,
+        f"Change by more than {max_change:g} %": [f"{fixed(100 * share, 1)} %" for share in table["changed"]],
     }
     return pd.DataFrame(columns)
 
 
 def _cap_in_words(comparison: Comparison, table: pd.DataFrame, max_change: float) -> str:
-    lower, upper, level, brought = (
+    lower, upper, level, income_ratio = (
         float(table[name].loc[AFTER]) for name in ("at_lower", "at_upper", "level", "brought")
     )
     exposure = "the exposure" if comparison.result.weight is not None else "the customers"
-    caps = [f"{fixed(100 * each, 1)} %" for each in (lower, upper)]
+    caps = [f"{fixed(100 * limit, 1)} %" for limit in (lower, upper)]
     audited = "residuals" if comparison.objective_seen.uses_target else "premiums"
     return (
-        "Values are means over the test rows of the splits; their noise floors are in brackets. The gap is "
+        "Values are means over the test rows of the splits, with noise floors in brackets. The gap is "
         f"the largest difference between the average {audited} of two tenths, divided by the mean premium. "
-        f"We first multiply today's price by {number(brought)}, so that its income equals the tariff's; "
-        f"changes are measured from this level. Of {exposure}, {caps[0]} are capped at −{max_change:g} % and "
+        f"We first multiply today's price by {number(income_ratio)}, so that its income equals the tariff's. "
+        f"Changes are measured from this level. Of {exposure}, {caps[0]} are capped at −{max_change:g} % and "
         f"{caps[1]} at +{max_change:g} %. The others pay the tariff multiplied by {number(level)}. Total "
         "income is the same before and after the cap."
     )

@@ -17,7 +17,7 @@ from fairdash.runs.store import Run
 from fairdash.training import defaults
 from fairdash.training.defaults import VALIDATION_SHARE, default_settings, suggested_loss
 from fairdash.training.losses import LOSSES
-from fairdash.training.methods import DEFAULT_METHOD, METHODS, apart_in_words
+from fairdash.training.methods import DEFAULT_METHOD, METHODS, separation_in_words
 from fairdash.training.settings import ARCHITECTURES, OBJECTIVES, TrainingSettings
 from fairdash.training.split_kinds import SPLITS, default_share, kinds_for
 from fairdash.training.sweep import STANDARD, SearchPlan, Sweep
@@ -29,11 +29,11 @@ from fairdash.ui.pages import go_to, page
 from fairdash.ui.state import choose_run
 from fairdash.ui.text import safe
 from fairdash.ui.train.searching import (
+    ADOPTED,
     GRID,
     METHOD,
     OBJECTIVE,
     OWN_GRID,
-    TAKEN,
     ask_for_searches,
     lams_key,
     numbers,
@@ -48,8 +48,8 @@ from fairdash.views.figures.data import training_curves_figure
 KEY = Keys(__file__)
 LOSS, BALANCE, TARIFF = KEY("loss"), KEY("balance"), KEY("tariff")
 
-#: Label of the option to use weights that the pilot of a run finds.
-AUTO = "8 weights found by a pilot"
+#: Label of the option to use weights λ from pilot training at the start of a run.
+AUTO = "8 weights found by pilot training"
 GRIDS = {
     AUTO: (),
     "Quick look, 4 weights": (0.5, 1.0, 2.0, 4.0),
@@ -67,7 +67,7 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
         f"**{safe(', '.join(dataset.roles.sensitive))}**, which the model never sees"
     )
     st.page_link(page("data"), label="Other data or roles", icon=":material/table:")
-    # The session state sets these two values, because a finished search can set them, too.
+    # The session state sets these two values, because a finished search can also set them.
     st.session_state.setdefault(OBJECTIVE, "demographic_parity")
     st.session_state.setdefault(METHOD, [DEFAULT_METHOD])
     objective = str(
@@ -75,7 +75,7 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
             "What must not depend on the sensitive attribute?",
             list(OBJECTIVES),
             required=True,
-            format_func=lambda each: OBJECTIVES[each].title,
+            format_func=lambda objective: OBJECTIVES[objective].title,
             key=OBJECTIVE,
         )
     )
@@ -83,7 +83,7 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
     methods = st.multiselect(
         "Fair methods",
         methods_for(dataset),
-        format_func=lambda each: METHODS[each].title,
+        format_func=lambda method: METHODS[method].title,
         key=METHOD,
         placeholder="Choose at least one",
     )
@@ -91,12 +91,12 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
         slower = " The adversary of this method makes training slower."
         adversary = slower if METHODS[method].adversarial else ""
         st.caption(f"**{METHODS[method].title}:** {METHODS[method].meaning}{adversary}")
-        if apart := apart_in_words(method, len(attributes_of(dataset.sensitive))):
-            st.caption(safe(apart))
+        if note := separation_in_words(method, len(attributes_of(dataset.sensitive))):
+            st.caption(safe(note))
     loss = ask_for_loss(dataset)
     if search is not None:
         show_search(search)
-    # After a search, the section is open, so that the user sees a weight that the search has set.
+    # The section is open after a search, so that the user sees the weight that the search has set.
     with st.expander("Balance, tariffs, weights and splits", expanded=search is not None):
         if needs_default(BALANCE, loss):
             st.session_state[BALANCE] = LOSSES[loss].has_log_link
@@ -158,20 +158,20 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
 
 
 def per_exposure(dataset: Dataset) -> str:
-    """Return the text after the target's name: " ÷ exposure" if the target is a rate, else ""."""
+    """Return the string after the target's name, which is " ÷ exposure" if the target is a rate, else ""."""
     return f" ÷ {safe(str(dataset.roles.weight))}" if dataset.per_exposure else ""
 
 
 def ask_for_split(dataset: Dataset) -> str:
-    """Return how test rows are selected; ask the user if the data set has a group or time column."""
+    """Return the way to select test rows. Ask the user if the data set has a group or time column."""
     kinds = kinds_for(dataset)
     if len(kinds) == 1:
         return kinds[0]
     split = st.selectbox(
         "Choose test rows",
         kinds,
-        format_func=lambda each: SPLITS[each].title.lower(),
-        # The key contains group and time, so that a choice for one table does not apply to another table.
+        format_func=lambda kind: SPLITS[kind].title.lower(),
+        # The key contains group and time, so that the choice for one table does not apply to another table.
         key=KEY("split-kind", dataset.roles.group, dataset.roles.time),
     )
     st.caption(SPLITS[split].meaning)
@@ -192,15 +192,15 @@ def ask_for_confirmation(dataset: Dataset) -> float:
 
 
 def ask_for_lams() -> str:
-    """Ask for the grid of weights λ, as a text that the form submits."""
+    """Ask for the grid of weights λ, as a string that the form submits."""
     left, right = st.columns(2)
     preset = left.selectbox(
         "Weights of fairness, λ",
         list(GRIDS),
         key=GRID,
-        help="A pilot first trains sixteen models, to find weights whose dependence is evenly spaced.",
+        help="Pilot training fits sixteen models first, to find weights whose dependence is evenly spaced.",
     )
-    # The session state sets this value, because a finished search can set it, too.
+    # The session state sets this value, because a finished search can also set it.
     st.session_state.setdefault(lams_key(preset), " ".join(f"{lam:g}" for lam in GRIDS[preset]))
     return right.text_input(
         "The weights",
@@ -213,8 +213,8 @@ def ask_for_lams() -> str:
 
 def methods_for(dataset: Dataset) -> list[str]:
     """Return the fair methods that accept as many sensitive columns as the data set has."""
-    several = len(dataset.roles.sensitive) > 1
-    return [method for method in FAIR_METHODS if METHODS[method].multivariate or not several]
+    has_several = len(dataset.roles.sensitive) > 1
+    return [method for method in FAIR_METHODS if METHODS[method].multivariate or not has_several]
 
 
 def ask_for_loss(dataset: Dataset) -> str:
@@ -222,30 +222,30 @@ def ask_for_loss(dataset: Dataset) -> str:
     y, target = dataset.target.to_numpy(), dataset.roles.target
     problems = {name: loss.target_problem(y, column=target) for name, loss in LOSSES.items()}
     suitable = [name for name, problem in problems.items() if problem is None]
-    suggested, why = suggested_loss(y, None if dataset.weight is None else dataset.weight.to_numpy())
-    # If the target has changed, discard the loss that the user chose for the former target.
+    suggested, reason = suggested_loss(y, None if dataset.weight is None else dataset.weight.to_numpy())
+    # If the target has changed, the loss that the user chose for the former target is discarded.
     if needs_default(LOSS, [target, dataset.per_exposure, suitable, suggested]):
         st.session_state[LOSS] = suggested
     loss = st.selectbox(
         "Measure of accuracy (loss)",
         suitable,
-        format_func=lambda each: LOSSES[each].title,
+        format_func=lambda loss: LOSSES[loss].title,
         key=LOSS,
-        help="\n".join(f"- {LOSSES[each].title}: {LOSSES[each].meaning}" for each in suitable),
+        help="\n".join(f"- {LOSSES[loss].title}: {LOSSES[loss].meaning}" for loss in suitable),
     )
-    if why and loss == suggested:
-        st.caption(f"{LOSSES[loss].title}, as {why}.")
+    if reason and loss == suggested:
+        st.caption(f"{LOSSES[loss].title}, as {reason}.")
     for name, problem in problems.items():
         if problem is not None:
             st.caption(safe(reason_of_absence(LOSSES[name].title, problem)))
     return loss
 
 
-def needs_default(widget: str, what: object) -> bool:
-    """Return whether a widget is new, or `what`, which determines the widget's default, has changed."""
+def needs_default(widget: str, source: object) -> bool:
+    """Return whether a widget is new, or whether `source`, which determines its default, has changed."""
     state = KEY("follows", widget)
-    new = widget not in st.session_state or st.session_state.get(state) != what
-    st.session_state[state] = what
+    new = widget not in st.session_state or st.session_state.get(state) != source
+    st.session_state[state] = source
     return new
 
 
@@ -260,18 +260,18 @@ DEVICES = ("auto", "cpu", "cuda", "mps")
 
 
 def ask_for_settings(dataset: Dataset, loss: str, *, balance: bool) -> dict[str, Any] | None:
-    """Ask for the options under "Advanced"; if they are invalid, show the reason and return None."""
-    times, taken = st.session_state.get(TAKEN, (0, None))
-    default = taken or default_settings(dataset, loss=loss)
+    """Ask for the options under "Advanced". If they are invalid, show the reason and return None."""
+    times, seconds = st.session_state.get(ADOPTED, (0, None))
+    default = seconds or default_settings(dataset, loss=loss)
 
     def key(name: str) -> str:
-        # The key changes whenever settings are copied from a search, so that new widgets show these settings.
+        # The key changes when settings are copied from a search, so that new widgets show these settings.
         return KEY("field", name, times)
 
     with st.expander("Advanced: networks and schedule"):
         tune = st.checkbox(
             "First find the learning rate and the weight decay on validation rows",
-            taken is None,
+            seconds is None,
             key=key("tune"),
             help="fairdash first compares standard networks on each split's validation rows, and then "
             "trains the fair models. The search replaces the values of the fields “learning rate” and "
@@ -283,7 +283,7 @@ def ask_for_settings(dataset: Dataset, loss: str, *, balance: bool) -> dict[str,
             list(ARCHITECTURES).index(default.architecture),
             key=key("architecture"),
             format_func=lambda name: ARCHITECTURES[name].title,
-            help="  \n".join(f"{each.title}: {each.meaning}" for each in ARCHITECTURES.values()),
+            help="  \n".join(f"{kind.title}: {kind.meaning}" for kind in ARCHITECTURES.values()),
         )
         columns = st.columns(3)
         widths = {
@@ -304,27 +304,32 @@ def ask_for_settings(dataset: Dataset, loss: str, *, balance: bool) -> dict[str,
             "dropout": {},
             "patience": {},
         }
-        places = islice(cycle(columns), 2, None)
-        given = {
+        containers = islice(cycle(columns), 2, None)
+        given_values = {
             name: ask(
-                next(places), TrainingSettings, name, value=getattr(default, name), key=key(name), **more
+                next(containers),
+                TrainingSettings,
+                name,
+                value=getattr(default, name),
+                key=key(name),
+                **options,
             )
-            for name, more in fields.items()
+            for name, options in fields.items()
         }
-        seed = ask(next(places), Sweep, "random_state", key=KEY("seed"))
-        device = next(places).selectbox(
+        seed = ask(next(containers), Sweep, "random_state", key=KEY("seed"))
+        device = next(containers).selectbox(
             "Device", DEVICES, help="With “auto”, a GPU is used if there is one and the training is large."
         )
         validation = ask(
-            next(places), Sweep, "validation_share", value=VALIDATION_SHARE, key=KEY("validation")
+            next(containers), Sweep, "validation_share", value=VALIDATION_SHARE, key=KEY("validation")
         )
         try:
             for name, text in widths.items():
                 label = options_of(TrainingSettings)[name].metadata["label"]
-                given[name] = tuple(map(int, numbers(text, column=label)))
-            warm_up = min(default.warm_up_epochs, given["n_epochs"] // 4)
+                given_values[name] = tuple(map(int, numbers(text, column=label)))
+            warm_up = min(default.warm_up_epochs, given_values["n_epochs"] // 4)
             settings = TrainingSettings(
-                architecture=architecture, warm_up_epochs=warm_up, loss=loss, balance=balance, **given
+                architecture=architecture, warm_up_epochs=warm_up, loss=loss, balance=balance, **given_values
             )
         except FairdashError as error:
             show_problems(error)

@@ -1,4 +1,4 @@
-"""Searches on the Train page: two forms, progress, results, and copying a result to the Train form."""
+"""Searches on the Train page, with forms, progress, results, and a button to copy a result to the form."""
 
 from __future__ import annotations
 
@@ -32,8 +32,9 @@ from fairdash.utils.text import counted
 
 KEY = Keys(__file__)
 
-#: Session key of two values: how often settings were copied from a search, and the last copied settings.
-TAKEN = KEY("taken-over")
+#: Session key of the number of times that settings were copied from a search, and of the last copied
+#: settings.
+ADOPTED = KEY("taken-over")
 #: Session keys of the fields of the form.
 METHOD, OBJECTIVE, GRID = KEY("method"), KEY("objective"), KEY("grid")
 OWN_GRID = "My own"
@@ -45,7 +46,7 @@ def lams_key(grid: str) -> str:
 
 
 def numbers(text: str, *, column: str) -> tuple[float, ...]:
-    """Parse numbers separated by commas, semicolons or spaces; for other text, raise an OptionError."""
+    """Parse numbers separated by commas, semicolons or spaces. Raise an OptionError for other text."""
     words = text.replace(",", " ").replace(";", " ").split()
     try:
         return tuple(float(word) for word in words)
@@ -67,12 +68,12 @@ _TARGET_WORDS: Mapping[str, str] = MappingProxyType(
 )
 _WHERE = (
     "The search uses only the training rows of the first split. With one split, the search uses no test "
-    "rows. With several splits, it uses rows that are test rows of other splits."
+    "rows. With several splits, some of these rows are test rows of other splits."
 )
 
 
 def ask_for_searches(source: DatasetSource, plan: SearchPlan) -> None:
-    """Show two collapsed forms, one to search for settings and one to find λ, for the options in `plan`."""
+    """Show two collapsed forms for the options in `plan`, one to search for settings and one to find λ."""
     with st.expander("Search for good settings first"):
         _ask_for_settings(source, plan)
     with st.expander("Find the weight automatically"):
@@ -80,11 +81,11 @@ def ask_for_searches(source: DatasetSource, plan: SearchPlan) -> None:
 
 
 def _ask_for_settings(source: DatasetSource, plan: SearchPlan) -> None:
-    left, middle, right = st.columns(3)
+    left, centre_column, right = st.columns(3)
     grid = left.selectbox(
         "What to try", list(_GRID_WORDS), format_func=_GRID_WORDS.__getitem__, key=KEY("tried")
     )
-    lam = ask(middle, SettingsSearch, "lam", key=KEY("lam"))
+    lam = ask(centre_column, SettingsSearch, "lam", key=KEY("lam"))
     folds = ask(right, SettingsSearch, "n_folds", key=KEY("folds"))
     count = len(GRIDS[grid].candidates(plan.settings))
     st.caption(
@@ -101,27 +102,27 @@ def _ask_for_settings(source: DatasetSource, plan: SearchPlan) -> None:
 
 def _ask_for_lam(source: DatasetSource, plan: SearchPlan) -> None:
     kind = st.radio("What do you want?", list(_TARGET_WORDS), format_func=_TARGET_WORDS.__getitem__)
-    left, middle, right = st.columns(3)
+    left, centre_column, right = st.columns(3)
     if kind == ERROR:
         percent = left.number_input("Percent above the standard model's error", 0.0, 1000.0, 10.0)
         measure, at_most = "", percent / 100
     else:
-        fit = [each.id for each in REGISTRY.values() if each.quick and not each.discrete]
+        fit = [measure.id for measure in REGISTRY.values() if measure.quick and not measure.discrete]
         measure = left.selectbox(
             "Measure of dependence",
             fit,
             index=fit.index(DEFAULT_MEASURE),
-            format_func=lambda each: REGISTRY[each].title,
+            format_func=lambda measure: REGISTRY[measure].title,
             key=KEY("target-measure"),
         )
         start = 0.05 if kind == EXCESS else 0.15
-        at_most = middle.number_input(
+        at_most = centre_column.number_input(
             "At most", 0.0, 1000.0, start, step=0.01, format="%.3f", key=KEY("at-most", kind)
         )
     folds = ask(right, LamSearch, "n_folds", key=KEY("lam-folds"))
     closer = st.checkbox("In a second round, try more weights between the two that are nearest to the target")
     st.caption(
-        f"{counted(len(LAMS), 'weight')} λ, found by a pilot, are compared by cross-validation. {_WHERE}"
+        f"{counted(len(LAMS), 'weight')} λ from pilot training are compared by cross-validation. {_WHERE}"
     )
     if st.button("Find the weight", icon=":material/search:"):
         _start(
@@ -149,7 +150,7 @@ def _start(source: DatasetSource, plan: Callable[[], SettingsSearch | LamSearch]
 
 
 def show_search(search: SearchJob) -> None:
-    """Show the selected search: its progress or, at the end, its result."""
+    """Show the progress of the selected search or, at the end, its result."""
     with st.container(border=True):
         try:
             _show(search)
@@ -160,9 +161,9 @@ def show_search(search: SearchJob) -> None:
 
 def _show(search: SearchJob) -> None:
     spec, status = search.spec, search.status
-    what = "Settings" if isinstance(spec.plan, SettingsSearch) else f"Weight for {spec.plan.target.words}"
+    subject = "Settings" if isinstance(spec.plan, SettingsSearch) else f"Weight for {spec.plan.target.words}"
     st.markdown(
-        f"**{safe(what)}** · {safe(spec.source.title)} · {METHODS[spec.plan.method].title} · "
+        f"**{safe(subject)}** · {safe(spec.source.title)} · {METHODS[spec.plan.method].title} · "
         f"{OBJECTIVES[spec.plan.objective].title}"
     )
     if not status.is_over:
@@ -186,10 +187,10 @@ def _show_result(result: SearchResult, plan: SettingsSearch | LamSearch) -> None
         st.info(safe(note))
     if result.best is not None:
         best = result.frame.iloc[0]
-        near = int((result.frame["behind"] <= result.frame["behind_se"]).sum()) - 1
+        n_equal = int((result.frame["behind"] <= result.frame["behind_se"]).sum()) - 1
         st.markdown(
             f"**Units {best['hidden']}, dropout {best['dropout']:g}, learning rate {best['lr']:g}, weight "
-            f"decay {best['weight_decay']:g}**: {safe(result.rule)}. {near} of the other "
+            f"decay {best['weight_decay']:g}**: {safe(result.rule)}. {n_equal} of the other "
             f"{len(result.frame) - 1} combinations have a score within one standard error of the best score."
         )
         _table(result.frame, _SETTINGS_COLUMNS)
@@ -239,14 +240,14 @@ _LAM_COLUMNS: Mapping[str, str] = MappingProxyType(
 )
 
 
-#: Number formats of columns that are not means over folds.
+#: Number formats of columns whose values are not means over cross-validation folds.
 _FORMATS = {"lam": ".4g", "dropout": "g", "lr": "g", "weight_decay": "g", "increase": "+.1%"}
 
 
 def _table(frame: pd.DataFrame, columns: Mapping[str, str]) -> None:
-    """Show columns with titles; means are shown with standard errors, and "–" marks diverged settings."""
-    shown = pd.DataFrame({title: _texts(frame, name) for name, title in columns.items()})
-    st.dataframe(shown, hide_index=True, key=KEY("found"))
+    """Show columns with titles, means with standard errors, and "–" for settings that diverged."""
+    text_table = pd.DataFrame({title: _texts(frame, name) for name, title in columns.items()})
+    st.dataframe(text_table, hide_index=True, key=KEY("found"))
 
 
 def _texts(frame: pd.DataFrame, name: str) -> list[str] | list[bool]:
@@ -266,8 +267,8 @@ def _texts(frame: pd.DataFrame, name: str) -> list[str] | list[bool]:
 
 def _take_settings(plan: SettingsSearch | LamSearch, settings: TrainingSettings) -> None:
     """Copy the best settings of a search to the Train form, with the search's method and objective."""
-    times, _ = st.session_state.get(TAKEN, (0, None))
-    st.session_state[TAKEN] = times + 1, settings
+    times, _ = st.session_state.get(ADOPTED, (0, None))
+    st.session_state[ADOPTED] = times + 1, settings
     st.session_state[METHOD] = [plan.method]
     st.session_state[OBJECTIVE] = plan.objective
     choose_search(None)

@@ -1,1 +1,1 @@
-"""Plotly figures of data frames, in which names from a user's table are escaped."""
+"""Plotly figures of data frames; names from a user's table are escaped in them."""

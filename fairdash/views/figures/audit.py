@@ -15,7 +15,7 @@ from fairdash.views.figures import audit_traces as traces
 from fairdash.views.figures.audit_traces import Draw
 from fairdash.views.figures.theme import HEIGHT, Theme, escaped, new_figure
 
-#: Height in pixels of a figure's title, axis and margins, to which the height of the rows is added.
+#: Height of a figure's title, axis and margins, in pixels. The height of the rows is added to it.
 _HEIGHT_WITHOUT_ROWS = 150
 
 
@@ -55,23 +55,23 @@ def audit_figure(chart: Chart, *, theme: Theme) -> Picture | None:
     table = chart.table
     if chart.name not in FIGURES or table.empty:
         return None
-    one = FIGURES[chart.name]
+    maker = FIGURES[chart.name]
     known = dict(chart.names) | {"total": f"{100 * table['share'].sum():.1f} %" if "share" in table else ""}
-    words = {each: getattr(one, each).format(**known) for each in ("title", "subtitle", "x", "y")}
-    # The figure of classes has neither a band nor tails, so its subtitle must not mention them.
-    of_classes = "class" in table and one.x == "{sensitive}"
+    words = {key: getattr(maker, key).format(**known) for key in ("title", "subtitle", "x", "y")}
+    # The figure of classes has no band and no tails, so its subtitle must not mention them.
+    of_classes = "class" in table and maker.x == "{sensitive}"
     for of_numbers, instead in _REPLACED_FOR_CLASSES.items() if of_classes else ():
         words["subtitle"] = words["subtitle"].replace(of_numbers, instead)
-    if one.rows is not None:
-        table = one.rows(table)
-    height = _HEIGHT_WITHOUT_ROWS + one.of_a_row * len(table) if one.of_a_row else one.height
+    if maker.rows is not None:
+        table = maker.rows(table)
+    height = _HEIGHT_WITHOUT_ROWS + maker.of_a_row * len(table) if maker.of_a_row else maker.height
     figure = new_figure(**words, theme=theme, height=height)
-    one.draw(figure, table, chart, theme)
+    maker.draw(figure, table, chart, theme)
     if of_classes:
         where = next(column for column in ("at", "s_low", "low") if column in table)
         names = table.drop_duplicates(where)
-        figure.update_xaxes(tickvals=names[where], ticktext=[escaped(each) for each in names["class"]])
-    return Picture(chart.id, figure, f"{words['title']}: {one.alt}")
+        figure.update_xaxes(tickvals=names[where], ticktext=[escaped(name) for name in names["class"]])
+    return Picture(chart.id, figure, f"{words['title']}: {maker.alt}")
 
 
 _BANDED = "95 % band for smooth curves. Diamonds: mean of all rows beyond either end of the curve"
@@ -110,8 +110,8 @@ _SEGMENTS: dict[str, Any] = {
     "draw": traces.segments,
 }
 
-#: Figures by table; a table without an entry has no figure. The table with a question's measures is named
-#: ``measures_`` and the question's number.
+#: Figures by table; other tables have no figure. The table with a question's measures is named ``measures_``
+#: plus the number of the question.
 FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
     {
         "curve": AuditFigure(

@@ -23,7 +23,7 @@ from fairdash.views.figures.parts import (
 )
 from fairdash.views.figures.theme import OTHERS, REFERENCE, Theme, escaped
 
-#: Kinds of points whose value is the mean of all rows below or above the curve's range.
+#: Points of these kinds are the mean of all rows below or above the curve's range.
 TAILS = ("below", "above")
 
 
@@ -57,13 +57,13 @@ def gap_curve(
     level
         Mean of all rows.
     max_gap
-        Threshold δ in units of y, drawn as a strip of this height around the level; if it is None, a line is
-        drawn.
+        Threshold δ in units of y, drawn as a strip of this height around the level; None draws a line
+        instead.
     """
     if max_gap is None:
         figure.add_shape(line_across(level, colour=theme.quiet))
     else:
-        # The label is at the end of the strip at which the curve is further from the level.
+        # The label is at that end of the strip at which the curve is further from the level.
         first, last = (abs(curve["value"].iloc[k] - level) for k in (0, -1))
         words = {"text": "height of this strip: largest acceptable gap"}
         words["textposition"] = f"top {'left' if first > last else 'right'}"
@@ -79,9 +79,9 @@ def gap_curve(
     if (inner["kind"] == "curve").all():
         area = (inner["at"], inner["low"], inner["high"])
         figure.add_trace(band(*area, colour=theme.chosen, opacity=0.18, name="95 % band"))
-        known, hover = inner[["value", "low", "high"]], f"at %{{x:,.4g}}: {_WITH_LIMITS}"
-        look: Values = {"name": "curve", "colour": theme.chosen}
-        figure.add_trace(line(inner["at"], inner["value"], **look, customdata=known, hover=hover))
+        estimates, hover = inner[["value", "low", "high"]], f"at %{{x:,.4g}}: {_WITH_LIMITS}"
+        style: Values = {"name": "curve", "colour": theme.chosen}
+        figure.add_trace(line(inner["at"], inner["value"], **style, customdata=estimates, hover=hover))
     else:
         _points(figure, inner, name="level", colour=theme.chosen)
     _points(figure, tails, name="rows beyond", symbol="diamond", colour=theme.standard)
@@ -102,29 +102,33 @@ def _points(
     """Draw the means ``value`` at ``at``, with the limits ``low`` and ``high`` as bars."""
     if points.empty:
         return
-    known = points[["value", "low", "high"]]
-    bars = limits(*(known[each] for each in known), colour=colour)
+    estimates = points[["value", "low", "high"]]
+    bars = limits(*(estimates[name] for name in estimates), colour=colour)
     hover = f"{hover}at %{{x:,.4g}}: {_WITH_LIMITS}"
-    look: Values = {"name": name, "colour": colour, "symbol": symbol, "size": 9}
-    figure.add_trace(dots(points["at"], points["value"], **look, error_y=bars, customdata=known, hover=hover))
+    style: Values = {"name": name, "colour": colour, "symbol": symbol, "size": 9}
+    figure.add_trace(
+        dots(points["at"], points["value"], **style, error_y=bars, customdata=estimates, hover=hover)
+    )
 
 
 def intervals(
     *columns: str, at: str = "", level: float = 0.0, scale: float = 1.0, reverse: bool = False
 ) -> Draw:
-    """Return a function that draws points with intervals; `columns` name value, lower and upper limit."""
+    """Return a function that draws points with intervals; `columns` names value, lower and upper limit."""
 
     def draw(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> None:
-        known = {
-            each: scale * table[name] for each, name in zip(("value", "low", "high"), columns, strict=True)
+        estimates = {
+            key: scale * table[name] for key, name in zip(("value", "low", "high"), columns, strict=True)
         }
-        points = pd.DataFrame(known | {"at": table[at] if at else _middle(table)})
+        points = pd.DataFrame(estimates | {"at": table[at] if at else _middle(table)})
         series = table["base"] if "base" in table else pd.Series("", index=table.index)
-        looks = ((theme.chosen, "circle"), (theme.standard, "diamond"))
-        for (colour, symbol), (base, own) in zip(looks, points.groupby(series, sort=False), strict=False):
+        series_styles = ((theme.chosen, "circle"), (theme.standard, "diamond"))
+        for (colour, symbol), (base, rows) in zip(
+            series_styles, points.groupby(series, sort=False), strict=False
+        ):
             name = _BASES.get(str(base), "")
             hover = f"{name}, " if name else ""
-            _points(figure, own, name=name or "value", colour=colour, symbol=symbol, hover=hover)
+            _points(figure, rows, name=name or "value", colour=colour, symbol=symbol, hover=hover)
         if "base" in table:
             with_legend(figure)
         if reverse:
@@ -143,19 +147,19 @@ def _middle(table: pd.DataFrame, name: str = "") -> pd.Series:
 
 def segments(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> None:
     """Draw one point with an interval per segment, in the table's order."""
-    known = table[["per_head", "per_head_low", "per_head_high"]]
+    estimates = table[["per_head", "per_head_low", "per_head_high"]]
     ranges = (
         table["class"]
         if "class" in table
-        else [f"{each.s_low:,.4g} to {each.s_high:,.4g}" for each in table.itertuples()]
+        else [f"{row.s_low:,.4g} to {row.s_high:,.4g}" for row in table.itertuples()]
     )
     labels = [
         escaped(f"{of_s} · {each.column} {each.level}"[:60])
         for of_s, each in zip(ranges, table.itertuples(), strict=True)
     ]
-    bars = limits(*(known[each] for each in known), colour=theme.chosen)
-    look: Values = {"name": "a unit", "colour": theme.chosen, "error_x": bars}
-    figure.add_trace(dots(table["per_head"], labels, **look, customdata=known, hover=_WITH_LIMITS))
+    bars = limits(*(estimates[name] for name in estimates), colour=theme.chosen)
+    style: Values = {"name": "a unit", "colour": theme.chosen, "error_x": bars}
+    figure.add_trace(dots(table["per_head"], labels, **style, customdata=estimates, hover=_WITH_LIMITS))
     figure.update_yaxes(autorange="reversed", ticks="")
     figure.add_shape(line_up(0.0, colour=theme.quiet))
 
@@ -164,13 +168,13 @@ def bars(labels: Callable[[pd.DataFrame], list[str]], *, value: str, hover: str 
     """Draw a bar with an interval, in per cent, for each row of the table."""
 
     def draw(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> None:
-        known = 100 * table[[value, "ci_low", "ci_high"]]
+        estimates = 100 * table[[value, "ci_low", "ci_high"]]
         figure.add_bar(
-            x=known[value],
+            x=estimates[value],
             y=labels(table),
             orientation="h",
             marker={"color": theme.chosen, "opacity": 0.75},
-            error_x=limits(*(known[each] for each in known), colour=theme.text),
+            error_x=limits(*(estimates[name] for name in estimates), colour=theme.text),
             **said(hover),
         )
         figure.update_yaxes(autorange="reversed", ticks="", type="category")
@@ -180,17 +184,17 @@ def bars(labels: Callable[[pd.DataFrame], list[str]], *, value: str, hover: str 
 
 def classes(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme) -> None:
     """Draw a bar per class with its interval and number of rows, and a line at the overall mean."""
-    known = table[["mean", "low", "high"]]
+    estimates = table[["mean", "low", "high"]]
     labels = [
         f"{escaped(short(name))} · {rows:,} rows"
         for name, rows in zip(table["class"], table["rows"], strict=True)
     ]
     figure.add_bar(
-        x=known["mean"],
+        x=estimates["mean"],
         y=labels,
         orientation="h",
         marker={"color": theme.chosen, "opacity": 0.75},
-        error_x=limits(*(known[each] for each in known), colour=theme.text),
+        error_x=limits(*(estimates[name] for name in estimates), colour=theme.text),
         **said("%{y}: %{x:,.4g}"),
     )
     figure.update_yaxes(autorange="reversed", ticks="", type="category")
@@ -198,18 +202,18 @@ def classes(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme) 
 
 
 def by_probability(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> None:
-    """For each class, draw the difference from all other classes, its 95 % interval, and its wider bounds."""
+    """Draw the difference of each class from all others, its 95 % interval, and its wider bounds."""
     labels = [escaped(short(name)) for name in table["class"]]
-    known = table[["difference", "bound_low", "bound_high"]]
+    estimates = table[["difference", "bound_low", "bound_high"]]
     for low, high, width, name in (
         ("bound_low", "bound_high", 1.5, "bounds"),
         ("difference_low", "difference_high", 6, "95 % interval"),
     ):
         bars = limits(table["difference"], table[low], table[high], colour=theme.chosen)
         bars["thickness"] = width
-        look: Values = {"name": name, "colour": theme.chosen, "error_x": bars}
+        style: Values = {"name": name, "colour": theme.chosen, "error_x": bars}
         hover = "%{customdata[0]:,.4g}; bounds %{customdata[1]:,.4g} to %{customdata[2]:,.4g}"
-        figure.add_trace(dots(table["difference"], labels, **look, customdata=known, hover=hover))
+        figure.add_trace(dots(table["difference"], labels, **style, customdata=estimates, hover=hover))
     figure.update_yaxes(autorange="reversed", ticks="", type="category")
     figure.add_shape(line_up(0.0, colour=theme.quiet))
 
@@ -217,45 +221,45 @@ def by_probability(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Them
 def crossed(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme) -> None:
     """Draw one line per group of the second attribute, with an interval at each point."""
     colours = (theme.chosen, theme.standard, REFERENCE, *OTHERS)
-    reach = float(table["middle"].max() - table["middle"].min())
+    x_range = float(table["middle"].max() - table["middle"].min())
     ticks = table.drop_duplicates("band")
-    # Classes have the positions 0, 1, 2 …; no line joins them, because classes have no order.
+    # Classes have the positions 0, 1, 2, …; no line joins them, because they have no order.
     of_classes = set(ticks["middle"]) <= set(range(MAX_CLASSES))
     for k, ((other, group), part) in enumerate(table.groupby(["other", "group"], sort=False)):
         colour, name = colours[k % len(colours)], escaped(f"{other}: {short(group)}")
-        # Points are drawn side by side, so that no interval hides another.
-        points = part.assign(at=part["middle"] + 0.006 * reach * k)
+        # Points are drawn side by side, so that intervals do not overlap.
+        points = part.assign(at=part["middle"] + 0.006 * x_range * k)
         if not of_classes:
             figure.add_trace(line(points["at"], points["value"], name=name, colour=colour, showlegend=False))
         _points(figure, points, name=name, colour=colour, hover=f"{name}, ")
     if of_classes:
-        figure.update_xaxes(tickvals=ticks["middle"], ticktext=[escaped(each) for each in ticks["band"]])
+        figure.update_xaxes(tickvals=ticks["middle"], ticktext=[escaped(label) for label in ticks["band"]])
     figure.add_shape(line_across(chart.mean_price, colour=theme.grid, dash="solid"))
     with_legend(figure)
 
 
 def features(table: pd.DataFrame) -> list[str]:
-    return [escaped(short(each)) for each in table["feature"]]
+    return [escaped(short(feature)) for feature in table["feature"]]
 
 
 def measures(table: pd.DataFrame) -> list[str]:
-    """Return display names of measures: words for the gap and its components, ids for all other measures."""
+    """Return display names of measures: words for the gap and its parts; other measures keep their ids."""
     parts = {"gap": "change of the price", "earned": "justified by cost", "left": "unexplained"}
-    names = (each.partition("_s10") for each in table["measure"])
-    named = ((parts.get(name, name.replace("_", " ")), fixed) for name, fixed, _ in names)
-    return [name + (" (10th to 90th percentile)" if fixed else "") for name, fixed in named]
+    names = (measure.partition("_s10") for measure in table["measure"])
+    titles = ((parts.get(name, name.replace("_", " ")), is_quantile) for name, is_quantile, _ in names)
+    return [name + (" (10th to 90th percentile)" if is_quantile else "") for name, is_quantile in titles]
 
 
 def surface(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> None:
     """Draw cells of price and s, coloured by cost minus price; rings mark more than 2 standard errors."""
-    most = float(table["b"].abs().max()) or 1.0
-    clear = table["b"].abs() > 2 * table["standard_error"]
+    max_effect = float(table["b"].abs().max()) or 1.0
+    is_clear = table["b"].abs() > 2 * table["standard_error"]
     marker = {
         "colorscale": [[0, theme.chosen], [0.5, theme.floor], [1, theme.standard]],
-        "cmin": -most,
-        "cmax": most,
+        "cmin": -max_effect,
+        "cmax": max_effect,
         "colorbar": {"title": {"text": "cost less price"}, "thickness": 12},
-        "line": {"width": [2.0 if each else 0.0 for each in clear], "color": theme.text},
+        "line": {"width": [2.0 if is_clear else 0.0 for is_clear in is_clear], "color": theme.text},
     }
     cells = dots(
         _middle(table, "s_"),
@@ -278,20 +282,20 @@ def lorenz(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> No
 
 
 def lift(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme) -> None:
-    looks = {
+    styles = {
         "price": (theme.standard, "dash"),
         "candidate": (theme.chosen, "solid"),
         "outcome": (theme.text, "dot"),
     }
-    for role, (colour, dash) in looks.items():
-        look: Values = {"colour": colour, "dash": dash, "width": 2, "symbol": "circle"}
-        figure.add_trace(line(_middle(table, "ratio_"), table[role], name=chart.names[role], **look))
+    for role, (colour, dash) in styles.items():
+        style: Values = {"colour": colour, "dash": dash, "width": 2, "symbol": "circle"}
+        figure.add_trace(line(_middle(table, "ratio_"), table[role], name=chart.names[role], **style))
     with_legend(figure)
 
 
 def missing(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> None:
-    look: Values = {"colour": theme.chosen, "width": 2, "symbol": "circle"}
-    figure.add_trace(line(_middle(table), table["share"], name="share", **look))
+    style: Values = {"colour": theme.chosen, "width": 2, "symbol": "circle"}
+    figure.add_trace(line(_middle(table), table["share"], name="share", **style))
     figure.update_yaxes(rangemode="tozero", tickformat=".1%")
 
 
@@ -299,16 +303,16 @@ def reliabilities(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme
     """Draw the average price against s, corrected for each assumed reliability of s."""
     colours = (theme.chosen, theme.standard, REFERENCE, OTHERS[0], OTHERS[1])
     for k, (name, part) in enumerate(table.groupby("reliability", sort=False)):
-        look: Values = {"colour": colours[k % len(colours)], "width": 2, "dash": "dash" if k else "solid"}
+        style: Values = {"colour": colours[k % len(colours)], "width": 2, "dash": "dash" if k else "solid"}
         details: Values = {"customdata": part[["value", "low", "high"]]}
         details["hover"] = f"reliability {name:g}, at %{{x:,.4g}}: {_WITH_LIMITS}"
-        figure.add_trace(line(part["at"], part["value"], name=f"{name:g}", **look, **details))
+        figure.add_trace(line(part["at"], part["value"], name=f"{name:g}", **style, **details))
     with_legend(figure, title={"text": "reliability"})
 
 
 def premiums(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme) -> None:
     """Draw the mean of each premium and the price against s; lines differ in colour, dash and symbol."""
-    looks = {
+    styles = {
         "price": ("Today's price", theme.text, "dot", "circle-open"),
         "best_estimate": ("Best estimate", theme.standard, "solid", "circle"),
         "unaware": ("Unaware", OTHERS[1], "dash", "square"),
@@ -317,18 +321,18 @@ def premiums(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme)
         "corrective": ("Corrective", REFERENCE, "longdash", "x"),
     }
     of_classes = "class" in table
-    for k, (id, (name, colour, dash, symbol)) in enumerate(looks.items()):
+    for k, (id, (name, colour, dash, symbol)) in enumerate(styles.items()):
         curve = table[table["premium"] == id]
-        apart = curve["kind"].isin(TAILS) | of_classes
-        inner, points = curve[~apart], curve[apart]
-        look: Values = {"name": name, "colour": colour, "legendgroup": id}
+        is_tail = curve["kind"].isin(TAILS) | of_classes
+        inner, points = curve[~is_tail], curve[is_tail]
+        style: Values = {"name": name, "colour": colour, "legendgroup": id}
         if not of_classes:
             hover = f"{name}, at %{{x:,.4g}}: %{{y:,.4g}}"
-            figure.add_trace(line(inner["at"], inner["value"], dash=dash, hover=hover, **look))
+            figure.add_trace(line(inner["at"], inner["value"], dash=dash, hover=hover, **style))
         where = "" if of_classes else ", rows beyond, at %{x:,.4g}"
-        look |= {"symbol": symbol, "showlegend": of_classes, "hover": f"{name}{where}: %{{y:,.4g}}"}
-        # If s has classes, the points of a class are side by side, so that they do not hide each other.
-        figure.add_trace(dots(points["at"] + 0.08 * (k - 2.5) * of_classes, points["value"], **look))
+        style |= {"symbol": symbol, "showlegend": of_classes, "hover": f"{name}{where}: %{{y:,.4g}}"}
+        # If s has classes, the points of a class are drawn side by side, so that none hides another.
+        figure.add_trace(dots(points["at"] + 0.08 * (k - 2.5) * of_classes, points["value"], **style))
     figure.add_shape(line_across(chart.mean_price, colour=theme.grid, dash="solid"))
     with_legend(figure, y=-0.2, x=0)
 
@@ -336,32 +340,32 @@ def premiums(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme)
 def differences(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme) -> None:
     """Draw quantiles of three premium differences over the policies: 5 to 95 %, 25 to 75 %, and median."""
     quantiles = 100 * table.filter(regex=r"^q\d+$") / chart.mean_price
-    # Names have two lines, so that a narrow screen has room for the bars.
+    # Names have two lines, to leave room for the bars on a narrow screen.
     for k, name in enumerate(table["what"].str.replace(" less ", " less<br>", n=1)):
         row = quantiles.iloc[k]
-        look: Values = {"name": name, "hover": f"{name}: %{{x:.1f}} %"}
+        style: Values = {"name": name, "hover": f"{name}: %{{x:.1f}} %"}
         for low, high, width in (("q05", "q95", 3), ("q25", "q75", 11)):
             figure.add_trace(
-                line([row[low], row[high]], [name] * 2, colour=theme.chosen, width=width, **look)
+                line([row[low], row[high]], [name] * 2, colour=theme.chosen, width=width, **style)
             )
-        look |= {"colour": theme.standard, "hover": f"{name}, the median policy: %{{x:.1f}} %"}
-        ring = {"line": {"color": theme.text, "width": 1}}
-        figure.add_trace(dots([row["q50"]], [name], size=11, marker=ring, **look))
+        style |= {"colour": theme.standard, "hover": f"{name}, the median policy: %{{x:.1f}} %"}
+        marker_outline = {"line": {"color": theme.text, "width": 1}}
+        figure.add_trace(dots([row["q50"]], [name], size=11, marker=marker_outline, **style))
     figure.update_yaxes(autorange="reversed", ticks="", type="category")
 
 
 def two_prices(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme) -> None:
     """Draw measures of both prices as shares of the mean price, with a line between the two prices."""
     labels = measures(table)
-    for label, *ends in zip(labels, 100 * table["price"], 100 * table["candidate"], strict=True):
-        look: Values = {"colour": theme.quiet, "width": 1, "showlegend": False, "hover": ""}
-        figure.add_trace(line(ends, [label] * 2, name="difference", **look))
+    for label, *pair_of_values in zip(labels, 100 * table["price"], 100 * table["candidate"], strict=True):
+        style: Values = {"colour": theme.quiet, "width": 1, "showlegend": False, "hover": ""}
+        figure.add_trace(line(pair_of_values, [label] * 2, name="difference", **style))
     for role, colour, symbol in (("price", theme.standard, "diamond"), ("candidate", theme.chosen, "circle")):
         name = escaped(chart.names[role])
         hover = f"{name}: %{{x:.1f}} %<br>difference %{{customdata[0]:.1f}} "
         hover += "(%{customdata[1]:.1f} to %{customdata[2]:.1f})"
         details: Values = {"customdata": 100 * table[["difference", "ci_low", "ci_high"]], "hover": hover}
-        look = {"name": name, "colour": colour, "symbol": symbol, "size": 10}
-        figure.add_trace(dots(100 * table[role], labels, **look, **details))
+        style = {"name": name, "colour": colour, "symbol": symbol, "size": 10}
+        figure.add_trace(dots(100 * table[role], labels, **style, **details))
     figure.update_yaxes(autorange="reversed", ticks="")
     with_legend(figure, y=-0.2)

@@ -35,25 +35,25 @@ def features_figure(
         Meaning and unit of the values.
     """
     weight = importance[["a", "b"]].abs().max(axis=1)
-    shown = importance.loc[weight.nlargest(MAX_FEATURES).index].sort_values("a")
+    largest_features = importance.loc[weight.nlargest(MAX_FEATURES).index].sort_values("a")
     words: Values = {"title": "Change in feature importance", "subtitle": subtitle, "x": axis, "y": ""}
-    figure = new_figure(**words, theme=theme, height=110 + 26 * len(shown))
-    names = [escaped(name) for name in shown["feature"]]
-    for name, *ends in zip(names, shown["a"], shown["b"], strict=True):
-        figure.add_trace(line(ends, [name] * 2, name="change", colour=theme.grid, width=3, hover=""))
+    figure = new_figure(**words, theme=theme, height=110 + 26 * len(largest_features))
+    names = [escaped(name) for name in largest_features["feature"]]
+    for name, *values in zip(names, largest_features["a"], largest_features["b"], strict=True):
+        figure.add_trace(line(values, [name] * 2, name="change", colour=theme.grid, width=3, hover=""))
     for column, name, colour, symbol in (
         ("a", a_name, theme.standard, "diamond"),
         ("b", b_name, theme.chosen, "circle"),
     ):
-        look: Values = {"colour": colour, "symbol": symbol, "size": 10}
+        style: Values = {"colour": colour, "symbol": symbol, "size": 10}
         hover = f"<b>%{{y}}</b><br>{escaped(name)}: %{{x:.4f}}"
-        figure.add_trace(dots(shown[column], names, name=name, hover=hover, **look))
-        label = bold(name, x=shown[column].iloc[-1], y=names[-1], colour=colour, size=12)
+        figure.add_trace(dots(largest_features[column], names, name=name, hover=hover, **style))
+        label = bold(name, x=largest_features[column].iloc[-1], y=names[-1], colour=colour, size=12)
         figure.add_annotation(label | {"yshift": 16})
     return figure
 
 
-#: Maximum number of points of a curve, which is enough for a smooth line.
+#: Maximum number of points of a curve; this is enough for a smooth line.
 _MAX_POINTS = 150
 
 
@@ -73,24 +73,24 @@ def transformation_figure(
     curves
         Map of models to functions f and g: first the reference, then the selected model.
     of_sensitive
-        Whether to draw g along the sensitive attribute; if not, f is drawn along predictions or residuals.
+        True draws g along the sensitive attribute; False draws f along predictions or residuals.
     title, axis, subtitle
         Plain texts of the figure; the title of the x-axis includes its unit.
     """
     y_title = "Standard deviations from the mean"
     figure = new_figure(title=title, subtitle=subtitle, x=axis, y=y_title, theme=theme, height=340)
-    looks = ((theme.standard, "dash"), (theme.chosen, "solid"))
-    for (name, functions), (colour, dash) in zip(curves.items(), looks, strict=False):
+    styles = ((theme.standard, "dash"), (theme.chosen, "solid"))
+    for (name, functions), (colour, dash) in zip(curves.items(), styles, strict=False):
         x, y = (functions.v, functions.g) if of_sensitive else (functions.u, functions.f)
-        # For a smooth curve, values at equally spaced ranks are enough, including the lowest and the highest.
+        # Values at equally spaced ranks, including the lowest and the highest, are enough for a smooth curve.
         first = np.unique(x, return_index=True)[1]
-        places = np.linspace(0, len(first) - 1, min(_MAX_POINTS, len(first)))
-        keep = first[places.round().astype(int)]
+        indices = np.linspace(0, len(first) - 1, min(_MAX_POINTS, len(first)))
+        keep = first[indices.round().astype(int)]
         hover = f"{name}: %{{x:.4~g}} counts as %{{y:.2f}}"
         figure.add_trace(line(x[keep], y[keep], name=name, colour=colour, dash=dash, hover=hover))
         above = {"xanchor": "right", "yshift": 12}
-        at: Values = {"x": float(x[keep][-1]), "y": float(y[keep][-1])}
-        figure.add_annotation(note(f"<b>{name}</b>", colour=colour, **at) | above)
+        end_point: Values = {"x": float(x[keep][-1]), "y": float(y[keep][-1])}
+        figure.add_annotation(note(f"<b>{name}</b>", colour=colour, **end_point) | above)
     return figure
 
 
@@ -122,17 +122,17 @@ def objectives_figure(
         Method whose models are drawn; if it has no models with λ > 0, such as “standard”, the first other
         method.
     chosen_lam
-        Weight λ of the marked stop.
+        Weight λ of the marked point.
     error, error_title, unit, of_average
         Arguments of :func:`fairdash.views.figures.front.front_without_marks`.
     """
     words: Values = {"title": "Both objectives side by side", "subtitle": subtitle, "x": "", "y": error_title}
     figure = new_figure(**words, theme=theme)
-    place = partial(on_axes, error=error, measure=measure, unit=unit, of_average=of_average)
-    paths = {objective: place(frame) for objective, frame in test.items()}
+    as_points = partial(on_axes, error=error, measure=measure, unit=unit, of_average=of_average)
+    paths = {objective: as_points(frame) for objective, frame in test.items()}
     for k, (objective, frame) in enumerate(paths.items()):
-        shown = method if method in set(frame["method"]) else frame["method"].iloc[0]
-        path = frame[frame["method"] == shown].sort_values("lam")
+        shown_method = method if method in set(frame["method"]) else frame["method"].iloc[0]
+        path = frame[frame["method"] == shown_method].sort_values("lam")
         _panel(figure, path, k, len(test), OBJECTIVES[objective].audited, measure, chosen_lam, theme)
     errors = pd.concat([frame["y"] for frame in paths.values()])
     room = 0.12 * (float(errors.max() - errors.min()) or 1.0)
@@ -149,12 +149,12 @@ def _panel(
     chosen_lam: float,
     theme: Theme,
 ) -> None:
-    """Draw panel k: the path of one objective, the noise floor, and the two models."""
+    """Draw panel k: the trade-off curve for one objective, the noise floor, and the two models."""
     number = str(k + 1) if k else ""
     axes: Values = {"xaxis": f"x{number}", "yaxis": f"y{number}"}
-    on = {"xref": axes["xaxis"], "yref": axes["yaxis"]}
+    axes_used = {"xref": axes["xaxis"], "yref": axes["yaxis"]}
     if k:
-        # Both panels have the same y-axis, so the second panel shows no tick labels.
+        # The second panel shows no tick labels, because both panels have the same y-axis.
         shared = {"anchor": axes["xaxis"], "matches": "y", "showticklabels": False, "title": {"text": ""}}
         figure.layout[f"xaxis{number}"] = figure.layout.xaxis.to_plotly_json() | {"anchor": axes["yaxis"]}
         figure.layout[f"yaxis{number}"] = figure.layout.yaxis.to_plotly_json() | shared
@@ -171,10 +171,15 @@ def _panel(
         edge = float(chosen["edge"].iloc[0])
         figure.add_shape(floor_rect(low - room, edge, theme, panel=number))
         upright: Values = {"textangle": -90, "xanchor": "left", "yanchor": "bottom"}
-        inside: Values = {"x": max(low, 0.0), "y": 0.02, "xref": on["xref"], "yref": f"{on['yref']} domain"}
-        figure.add_annotation(note("noise floor", colour=theme.quiet, size=11, **inside, **upright))
-    look: Values = {"name": f"{audited}s: blends", "colour": theme.chosen, "width": 2, "hover": ""}
-    figure.add_trace(line(path["x"], path["y"], **look, **axes))
+        corner: Values = {
+            "x": max(low, 0.0),
+            "y": 0.02,
+            "xref": axes_used["xref"],
+            "yref": f"{axes_used['yref']} domain",
+        }
+        figure.add_annotation(note("noise floor", colour=theme.quiet, size=11, **corner, **upright))
+    style: Values = {"name": f"{audited}s: blends", "colour": theme.chosen, "width": 2, "hover": ""}
+    figure.add_trace(line(path["x"], path["y"], **style, **axes))
     for rows, colour, symbol, size, label in (
         (path[(path["share"] == 0) & (path["lam"] > 0)], theme.chosen, "circle", 8, "trained"),
         (standard, theme.standard, "diamond", 15, "standard"),
@@ -198,23 +203,26 @@ def _panel(
         figure.add_trace(points)
         if is_large and len(rows):
             x, y = float(rows["x"].iloc[0]), float(rows["y"].iloc[0])
-            # Labels extend towards the middle of the panel; the label of the standard model is below its
+            # Labels extend towards the middle of the panel. The label of the standard model is below its
             # point.
             is_right, is_standard = x > (low + high) / 2, symbol == "diamond"
-            beside = {
+            neighbour_layout = {
                 "xanchor": "right" if is_right else "left",
                 "xshift": (-1 if is_right else 1) * (-8 if is_standard else 11),
                 "yshift": -18 if is_standard else 0,
             }
-            figure.add_annotation(note(f"<b>{label}</b>", x=x, y=y, colour=colour) | on | beside)
+            figure.add_annotation(
+                note(f"<b>{label}</b>", x=x, y=y, colour=colour) | axes_used | neighbour_layout
+            )
 
 
-#: Number of points drawn between two breakpoints, because with a log link the line between them is curved.
+#: Number of points drawn between two breakpoints. More than two are needed, because the line is curved with a
+#: log link.
 _BETWEEN = 8
-#: Height of the highest bar of exposure, as a share of the height of the plot.
+#: Height of the highest bar of exposure, as a share of the plot's height.
 _BARS = 0.35
 _MISSING_LABEL = "missing"
-#: Name of the first of two tariffs.
+#: Name of the first tariff.
 _BEFORE = "λ = 0"
 
 
@@ -255,16 +263,16 @@ def factor_figure(
     subtitle = f"{value} at {_BEFORE} and at {after_name}; bars: share of the exposure"
     title = f"What changed in {factor}"
     figure = new_figure(title=title, subtitle=subtitle, x="", y=value, theme=theme)
-    own = _of(before, factor)
-    is_curve = (own["kind"] == BREAKPOINT).any()
-    # A missing value has no position among numbers, so its point is to the right of all numbers.
-    beside = _right_of(own["at"]) if is_curve else None
-    places: list[Any] = own["at"].fillna(beside).tolist() if is_curve else _labels(own)
+    changed = _of(before, factor)
+    is_curve = (changed["kind"] == BREAKPOINT).any()
+    # A missing value has no place among numbers, so its point is drawn to the right of them.
+    at_missing = _right_of(changed["at"]) if is_curve else None
+    positions: list[Any] = changed["at"].fillna(at_missing).tolist() if is_curve else _labels(changed)
     figure.add_bar(
-        x=places,
-        y=own["share"],
+        x=positions,
+        y=changed["share"],
         yaxis="y2",
-        width=_widths(places) if is_curve else 0.6,
+        width=_widths(positions) if is_curve else 0.6,
         marker={"color": faded(theme.quiet, 0.22)},
         name="exposure",
         hovertemplate="%{y:.1%} of the exposure<extra></extra>",
@@ -273,25 +281,25 @@ def factor_figure(
         (before, _BEFORE, theme.standard, "dash", "circle-open"),
         (after, after_name, theme.chosen, "solid", "circle"),
     ):
-        rows, called = _of(table, factor), escaped(name)
-        look: Values = {"name": called, "colour": colour, "hover": f"{called}: %{{y:.3f}}"}
+        rows, factor_name = _of(table, factor), escaped(name)
+        style: Values = {"name": factor_name, "colour": colour, "hover": f"{factor_name}: %{{y:.3f}}"}
         if is_curve:
-            at = rows[rows["kind"] == BREAKPOINT]
-            x, y = _curve(at["at"].to_numpy(), at[value].to_numpy(dtype=float), multiplies=multiplies)
-            figure.add_trace(line(x, y, width=2, dash=dash, **look))
+            points = rows[rows["kind"] == BREAKPOINT]
+            x, y = _curve(points["at"].to_numpy(), points[value].to_numpy(dtype=float), multiplies=multiplies)
+            figure.add_trace(line(x, y, width=2, dash=dash, **style))
             rows = rows[rows["kind"] == MISSING]
         if len(rows):
-            look |= {"symbol": symbol, "size": 10, "marker": {"line": {"color": colour, "width": 2}}}
-            x = [beside] if is_curve else _labels(rows)
-            figure.add_trace(dots(x, rows[value], showlegend=not is_curve, **look))
-    if is_curve and (own["kind"] == MISSING).any():
+            style |= {"symbol": symbol, "size": 10, "marker": {"line": {"color": colour, "width": 2}}}
+            x = [at_missing] if is_curve else _labels(rows)
+            figure.add_trace(dots(x, rows[value], showlegend=not is_curve, **style))
+    if is_curve and (changed["kind"] == MISSING).any():
         below = {"yref": "paper", "yanchor": "bottom", "font": {"color": theme.quiet}}
-        figure.add_annotation(note(_MISSING_LABEL, x=beside, y=0, colour=theme.quiet) | below)
+        figure.add_annotation(note(_MISSING_LABEL, x=at_missing, y=0, colour=theme.quiet) | below)
     if not is_curve:
-        figure.update_xaxes(type="category", categoryorder="array", categoryarray=places)
-    top = max(float(own["share"].max()), 1e-9) / _BARS
+        figure.update_xaxes(type="category", categoryorder="array", categoryarray=positions)
+    top = max(float(changed["share"].max()), 1e-9) / _BARS
     figure.update_layout(
-        # The overlaid axis has its own ticks, because plotly would otherwise use the ticks of the axis below.
+        # The overlaid axis has its own ticks. Otherwise, plotly would use the ticks of the axis below.
         yaxis={"overlaying": "y2", "tickmode": "auto", "nticks": 8},
         yaxis2={"side": "right", "visible": False, "range": [0, top], "fixedrange": True},
     )
@@ -304,7 +312,7 @@ def _of(table: pd.DataFrame, factor: str) -> pd.DataFrame:
 
 
 def _labels(rows: pd.DataFrame) -> list[str]:
-    """Return the text below each level or band."""
+    """Return the text below each level or band on the axis."""
     labels = []
     for kind, level, low, high in rows[["kind", "level", "from", "to"]].itertuples(index=False):
         if kind in (LEVEL, FIXED):
@@ -312,8 +320,8 @@ def _labels(rows: pd.DataFrame) -> list[str]:
         elif kind == BAND:
             labels.append(_band(low, high))
         else:
-            # The brackets distinguish missing values from a level named “missing”, which plotly would merge
-            # with them.
+            # Brackets distinguish missing values from a level named “missing”. Without them, plotly would
+            # merge both.
             mark = f"({_MISSING_LABEL})"
             labels.append(mark if mark not in labels else f"{mark} ")
     return labels
@@ -326,7 +334,7 @@ def _band(low: float, high: float) -> str:
 
 
 def _curve(at: Any, values: Any, *, multiplies: bool) -> tuple[Any, Any]:
-    """Return x and y of a curve that is linear between breakpoints, in log(y) if the factors multiply."""
+    """Return x and y of a curve between breakpoints: linear or, if the factors multiply, linear in log(y)."""
     if len(at) < 2:
         return at, values
     steps = np.arange(len(at), step=1 / _BETWEEN)
@@ -342,9 +350,9 @@ def _right_of(at: pd.Series) -> float:
     return float(at.max()) + 0.08 * span
 
 
-def _widths(places: list[Any]) -> list[float]:
+def _widths(positions: list[Any]) -> list[float]:
     """Return widths of bars that do not overlap."""
-    numbers = np.array(places, dtype=float)
+    numbers = np.array(positions, dtype=float)
     if len(numbers) < 2:
         return [1.0] * len(numbers)
     gaps = np.diff(np.sort(numbers))

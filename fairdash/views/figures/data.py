@@ -14,12 +14,13 @@ from fairdash.utils.text import amount, p_equals, percent
 from fairdash.views.figures.parts import Values, dots, limits, line, note, short
 from fairdash.views.figures.theme import Theme, escaped, faded, new_figure
 
-#: Maximum number of dots. More dots would overlap and slow the browser, so a random sample is drawn.
+#: Maximum number of dots, which are a random sample of the rows. More dots would overlap and slow down the
+#: browser.
 MAX_DOTS = 1500
 
 
 def sampled_rows(n: int) -> NDArray[np.intp]:
-    """Return the indices of the rows to draw as dots, out of n rows, in ascending order."""
+    """Return the indices, in ascending order, of those of n rows that are drawn as dots."""
     if n <= MAX_DOTS:
         return np.arange(n)
     return np.sort(np.random.default_rng(0).choice(n, MAX_DOTS, replace=False))
@@ -79,20 +80,20 @@ def link_figure(
     sensitive, target
         Titles of the axes, with units.
     by_exposure
-        Whether the subtitle says that the averages are weighted by exposure.
+        True adds to the subtitle that the averages are weighted by exposure.
     """
-    shown = sampled_rows(len(y))
+    drawn = sampled_rows(len(y))
     x_range = _room(s, profile["s_mean"], 0.06)
-    y_range = _room(y, pd.concat([profile[each] for each in ("mean", "low", "high")]), 0.6)
-    beyond = float(np.mean((s < x_range[0]) | (s > x_range[1]) | (y < y_range[0]) | (y > y_range[1])))
-    rows = f"{len(shown):,} rows" if len(shown) == len(y) else f"{len(shown):,} of {len(y):,} rows, at random"
+    y_range = _room(y, pd.concat([profile[column] for column in ("mean", "low", "high")]), 0.6)
+    hidden_share = float(np.mean((s < x_range[0]) | (s > x_range[1]) | (y < y_range[0]) | (y > y_range[1])))
+    rows = f"{len(drawn):,} rows" if len(drawn) == len(y) else f"{len(drawn):,} of {len(y):,} rows, at random"
     weighted = ", by exposure," if by_exposure else ""
     subtitle = f"group averages{weighted} with 95 % intervals; dots: {rows}"
-    if beyond:
-        subtitle += f"; {percent(beyond)} of rows lie beyond the axes"
+    if hidden_share:
+        subtitle += f"; {percent(hidden_share)} of rows lie beyond the axes"
     title = "How the target follows the sensitive attribute"
     figure = new_figure(title=title, subtitle=subtitle, x=sensitive, y=target, theme=theme)
-    look: Values = {"type": "scattergl", "colour": theme.quiet, "size": 4, "marker": {"opacity": 0.2}}
+    style: Values = {"type": "scattergl", "colour": theme.quiet, "size": 4, "marker": {"opacity": 0.2}}
     averages = line(
         profile["s_mean"],
         profile["mean"],
@@ -106,18 +107,18 @@ def link_figure(
         "%{customdata[2]:.4~g})<br>%{customdata[0]:.0f} rows",
     )
     figure.update_xaxes(range=x_range).update_yaxes(range=y_range)
-    return figure.add_traces([dots(s[shown], y[shown], name="rows", hover="", **look), averages])
+    return figure.add_traces([dots(s[drawn], y[drawn], name="rows", hover="", **style), averages])
 
 
 def _room(rows: NDArray[np.float64], averages: pd.Series, share: float) -> tuple[float, float]:
-    """Return the averages' range, widened by `share` of its length at both ends, within the rows' range."""
+    """Return the range of averages, extended at both ends by `share` of its length within the rows' range."""
     low, high = float(averages.min()), float(averages.max())
     room = share * (high - low) or 0.05 * abs(high) or 1.0
     edge = 0.02 * (high - low + 2 * room)
     return max(low - room, min(rows.min(), low) - edge), min(high + room, max(rows.max(), high) + edge)
 
 
-#: Maximum number of bars that fit on a page; the table next to the figure lists all features.
+#: Maximum number of bars that fit on a page. The table next to the figure has all features.
 MAX_BARS = 20
 
 
@@ -141,36 +142,36 @@ def proxies_figure(
         Dependence between the attribute and all features together, drawn as a bar at the top; None if
         unknown.
     """
-    shown = features.head(MAX_BARS)
-    known = "p_corrected" in shown
-    counted = f"the strongest {MAX_BARS} of {len(features)}" if len(features) > MAX_BARS else "all features"
+    shown_features = features.head(MAX_BARS)
+    has_p_value = "p_corrected" in shown_features
+    extent = f"the strongest {MAX_BARS} of {len(features)}" if len(features) > MAX_BARS else "all features"
     figure = new_figure(
         title=f"How well each feature predicts {sensitive}",
-        subtitle=f"{counted}, on held-out rows; 0: independent, 1: the feature determines the attribute",
+        subtitle=f"{extent}, on held-out rows; 0: independent, 1: the feature determines the attribute",
         x="Dependence on the sensitive attribute (spline HGR)",
         y="",
         theme=theme,
-        height=150 + 24 * (len(shown) + (joint is not None)),
+        height=150 + 24 * (len(shown_features) + (joint is not None)),
     )
-    names = [escaped(short(name, longest=32)) for name in shown["feature"]]
-    values = shown["hgr"].clip(lower=0).to_numpy()
-    colours = [theme.chosen] * len(shown)
-    details = ["the noise floor is still being computed"] * len(shown)
-    if known:
-        carries = shown["p_corrected"] <= 0.05
-        colours = [theme.chosen if each else faded(theme.chosen, 0.35) for each in carries]
+    names = [escaped(short(name, longest=32)) for name in shown_features["feature"]]
+    values = shown_features["hgr"].clip(lower=0).to_numpy()
+    colours = [theme.chosen] * len(shown_features)
+    details = ["the noise floor is still being computed"] * len(shown_features)
+    if has_p_value:
+        carries = shown_features["p_corrected"] <= 0.05
+        colours = [theme.chosen if has_link else faded(theme.chosen, 0.35) for has_link in carries]
         details = [
             f"below {q95:.2f} in 95 % of cases if independent; {p_equals(p)}, corrected for {len(features)} "
             "features"
-            for q95, p in zip(shown["floor_q95"], shown["p_corrected"], strict=True)
+            for q95, p in zip(shown_features["floor_q95"], shown_features["p_corrected"], strict=True)
         ]
     if joint is not None:
         names, values = ["all features together", *names], np.concatenate([[max(joint, 0)], values])
         colours, details = [theme.text, *colours], ["predicted from all features", *details]
-    places = np.arange(len(names))[::-1]
+    positions = np.arange(len(names))[::-1]
     figure.add_bar(
         x=values,
-        y=places,
+        y=positions,
         orientation="h",
         marker={"color": colours, "line": {"width": 0}},
         text=[f"{value:.2f}" for value in values],
@@ -180,12 +181,14 @@ def proxies_figure(
         hovertemplate="%{customdata[0]}: %{x:.3f}<br>%{customdata[1]}<extra></extra>",
         name="dependence",
     )
-    if known:
-        look: Values = {"colour": theme.quiet, "symbol": "line-ns-open", "size": 12}
-        look |= {"marker": {"line": {"width": 2}}}
-        at = places[-len(shown) :]
-        figure.add_trace(dots(shown["floor_q95"], at, name="noise floor", hover="", **look))
-    figure.update_yaxes(tickvals=places, ticktext=names, showgrid=False, ticks="")
+    if has_p_value:
+        style: Values = {"colour": theme.quiet, "symbol": "line-ns-open", "size": 12}
+        style |= {"marker": {"line": {"width": 2}}}
+        top_positions = positions[-len(shown_features) :]
+        figure.add_trace(
+            dots(shown_features["floor_q95"], top_positions, name="noise floor", hover="", **style)
+        )
+    figure.update_yaxes(tickvals=positions, ticktext=names, showgrid=False, ticks="")
     return figure.update_xaxes(range=[0, 1.08]).update_layout(bargap=0.25)
 
 
@@ -198,12 +201,12 @@ TITLES = {
 def training_curves_figure(curves: pd.DataFrame, figure_of: str, *, theme: Theme) -> go.Figure:
     """Draw the training curves of the fair method that was trained last, one curve per weight λ.
 
-    `figure_of` is ``"mse"`` or ``"dependence"``; `curves` has the rows of
+    `figure_of` is ``"mse"`` or ``"dependence"``; `curves` contains the rows of
     :class:`fairdash.training.progress.SweepProgress`, in the order of training.
     """
     title, y = TITLES[figure_of]
-    # A method's models are trained in batches (“stacks”), and each batch reports its own curve. During the
-    # warm-up, a curve has no values of dependence.
+    # The models of a method are trained in batches (“stacks”), and each batch reports a curve of its own.
+    # During the warm-up, training has no penalty, so a curve has no values of dependence.
     curves = curves.astype({"mse": float, "dependence": float})
     curves = curves.groupby(["method", "lam", "epoch"], sort=False, as_index=False).mean()
     fair = curves[curves["method"] != STANDARD]
@@ -214,17 +217,17 @@ def training_curves_figure(curves: pd.DataFrame, figure_of: str, *, theme: Theme
     lams = sorted(fair["lam"].unique())
     colours = sample_colorscale("Blues", [0.35 + 0.6 * k / max(len(lams) - 1, 1) for k in range(len(lams))])
     for lam, colour in zip(lams, colours, strict=True):
-        own, name = fair[fair["lam"] == lam], f"λ = {lam:g}"
-        look: Values = {"colour": colour, "width": 2, "hover": f"{name}, epoch %{{x}}: %{{y:.3f}}"}
-        figure.add_trace(line(own["epoch"], own[figure_of], name=name, **look))
+        rows_of_lam, name = fair[fair["lam"] == lam], f"λ = {lam:g}"
+        style: Values = {"colour": colour, "width": 2, "hover": f"{name}, epoch %{{x}}: %{{y:.3f}}"}
+        figure.add_trace(line(rows_of_lam["epoch"], rows_of_lam[figure_of], name=name, **style))
         if lam in (lams[0], lams[-1]):
-            last = own.iloc[-1]
+            last = rows_of_lam.iloc[-1]
             end: Values = {"x": last["epoch"], "y": last[figure_of] if pd.notna(last[figure_of]) else 0}
             figure.add_annotation(note(name, colour=theme.quiet, **end, xanchor="right", yshift=10))
     standard = curves[curves["method"] == STANDARD]
     if figure_of == "mse" and len(standard):
-        look = {"colour": theme.standard, "width": 2, "dash": "dash"}
+        style = {"colour": theme.standard, "width": 2, "dash": "dash"}
         hover = "standard model, epoch %{x}: %{y:.3f}"
-        trace = line(standard["epoch"], standard["mse"], name="standard model", hover=hover, **look)
+        trace = line(standard["epoch"], standard["mse"], name="standard model", hover=hover, **style)
         figure.add_trace(trace)
     return figure.update_yaxes(rangemode="tozero")

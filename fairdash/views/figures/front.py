@@ -1,4 +1,4 @@
-"""Figures of the trade-off of error and dependence: a run's Pareto front, and the benchmark of methods."""
+"""Figures of error against dependence: the Pareto front of a run, and the benchmark of methods."""
 
 from __future__ import annotations
 
@@ -34,10 +34,11 @@ from fairdash.views.figures.theme import OTHERS, REFERENCE, Theme, escaped, fade
 SYMBOLS = ("square", "triangle-up", "cross", "x", "star")
 DASHES = ("dash", "dashdot", "longdash", "dot", "longdashdot", "dash")
 DOMINATED = "#9aa1aa"
-#: Label in the band of the noise floor, and the label's height as a share of the plot's height.
+#: `FLOOR_NOTE`: label in the band of the noise floor. `_FLOOR_NOTE_AT`: height of the label, as a share of
+#: the height of the plot.
 FLOOR_NOTE = "noise floor: no link shown"
 _FLOOR_NOTE_AT = 0.01
-#: Symbols and labels of the baselines, in drawing order.
+#: Symbols and labels of the baselines, in the order in which they are drawn.
 _BASELINES = {
     MEAN: ("circle-open", "average"),
     LINEAR: ("diamond-open", "ridge"),
@@ -46,9 +47,9 @@ _BASELINES = {
     FAIR_TARIFF: ("cross-open", "fair tariff"),
 }
 _TITLES = {**BASELINES, FAIR_TARIFF: "Fair tariff"}
-#: Distance from the edge at which points outside the axes are marked, as a share of the plot's height.
+#: Points outside the axes are marked at this distance from the edge, as a share of the height of the plot.
 _EDGE = 0.045
-#: Label at the point where the path of the selected method enters the noise floor.
+#: Label at the point where the curve of the selected method reaches the noise floor.
 NOISE_NOTE = "beyond this point λ removes only noise"
 _VALUES = "dependence %{x:.3f}<br>error %{customdata[0]}"
 
@@ -75,14 +76,15 @@ def front_without_marks(
 
     A method's line joins points that differ by more than noise.
 
-    The range of the y-axis fits the errors of the methods. Prices with errors outside this range are drawn at
-    the edge of the plot, with an arrow and the error. The figure is the same for all positions of the slider;
-    :func:`with_marks` adds the points that change.
+    The range of the y-axis fits the errors of the methods. A price with an error outside this range is drawn
+    at the edge of the plot, with an arrow and its error. The figure is the same for all positions of the
+    slider; :func:`with_marks` adds the points that change.
 
     Parameters
     ----------
     test, single
-        Means over the splits, and single splits, of :func:`fairdash.evaluation.assess_curve` on test rows.
+        Results of :func:`fairdash.evaluation.assess_curve` on test rows: means over the splits, and single
+        splits.
     error, error_title, measure, measure_title
         Measures on the y-axis and x-axis, with axis titles. The error is either "rmse" in `unit`, or the
         error divided by the error of predicting the average.
@@ -96,26 +98,26 @@ def front_without_marks(
         Smallest error of predictions that may use the sensitive attribute and are independent of it, and the
         standard error; NaN if unknown.
     noise_at
-        Dependence and error at which the path of the method enters the noise floor; None if it does not.
+        Dependence and error at which the method's curve enters the noise floor; None if it does not.
     of_average
         Error of predicting the average for all rows; NaN if unknown.
     """
     figure = new_figure(
         title="What fairness costs", subtitle=subtitle, x=measure_title, y=error_title, theme=theme
     )
-    place = partial(on_axes, error=error, measure=measure, unit=unit, of_average=of_average)
-    trained = trained_points(test, standard_of=method)
-    tables_of_paths = (of_measure(trained, each) for each in ("mse" if error == "rmse" else error, measure))
-    best = pareto_efficient(*(each["value"] for each in tables_of_paths))
-    trained, test, single = map(place, (trained, test, single))
-    trained = trained.assign(best=best)
+    as_points = partial(on_axes, error=error, measure=measure, unit=unit, of_average=of_average)
+    models = trained_points(test, standard_of=method)
+    tables_of_paths = (of_measure(models, name) for name in ("mse" if error == "rmse" else error, measure))
+    best = pareto_efficient(*(rows["value"] for rows in tables_of_paths))
+    models, test, single = map(as_points, (models, test, single))
+    models = models.assign(best=best)
     splits = single[(single["method"] == method) & (single["share"] == 0)]
     path_rows = test[test["method"] == method]
-    besides = [place(each) for each in (references, baselines) if each is not None and len(each)]
-    heights = pd.concat([each["y"] for each in (test, *_ends_of_bars(path_rows))])
-    axes = fit_axes(figure, pd.concat([each["x"] for each in (test, *besides)]), heights)
+    other_tables = [as_points(table) for table in (references, baselines) if table is not None and len(table)]
+    heights = pd.concat([table["y"] for table in (test, *_ends_of_bars(path_rows))])
+    axes = fit_axes(figure, pd.concat([table["x"] for table in (test, *other_tables)]), heights)
     words = _names_of_paths(test, theme)
-    for table in besides:
+    for table in other_tables:
         for trace, name in _other_prices(table, axes, theme, unit, "GLM" if error == "deviance" else "ridge"):
             figure.add_trace(trace)
             words.append(name)
@@ -124,29 +126,30 @@ def front_without_marks(
         if level == _in_axes(level, axes):
             figure.add_shape(line_across(level, colour=REFERENCE, dash="dash"), layer="below")
         arrow = _arrow(level, axes)
-        beside = f" ± {level_se:.2g}" if math.isfinite(level_se) and not arrow else ""
-        text = f"{arrow}lowest error under independence: {with_unit(f'{level:.3g}{beside}', unit)}"
+        se_note = f" ± {level_se:.2g}" if math.isfinite(level_se) and not arrow else ""
+        text = f"{arrow}lowest error under independence: {with_unit(f'{level:.3g}{se_note}', unit)}"
         words.insert(0, Label(x=axes[0][1], y=_in_axes(level, axes), text=text, colour=theme.quiet))
-    # Labels at the edge have the fewest possible positions, so they are placed first, from the left.
-    words.sort(key=lambda each: each.x if each.text[0] in "↑↓" else math.inf)
+    # Labels at the edge have the fewest possible positions. They are therefore placed first, from left to
+    # right.
+    words.sort(key=lambda label: label.x if label.text[0] in "↑↓" else math.inf)
     if noise_at is not None:
         words.insert(0, Label(x=noise_at[0], y=noise_at[1], text=NOISE_NOTE, colour=theme.text))
     paths = {id: rows.sort_values("lam") for id, rows in test.groupby("method", sort=False)}
-    points = {id: trained[trained["method"] == id] for id in paths}
-    for k, other in enumerate(each for each in paths if each != method):
-        look: Values = {"colour": OTHERS[k % len(OTHERS)], "symbol": SYMBOLS[k % len(SYMBOLS)]}
-        look |= {"dash": DASHES[k % len(DASHES)], "name": PATHS[str(other)].title, "theme": theme}
-        figure.add_traces(_path(paths[other], points[other], **look))
+    points = {id: models[models["method"] == id] for id in paths}
+    for k, other in enumerate(path for path in paths if path != method):
+        style: Values = {"colour": OTHERS[k % len(OTHERS)], "symbol": SYMBOLS[k % len(SYMBOLS)]}
+        style |= {"dash": DASHES[k % len(DASHES)], "name": PATHS[str(other)].title, "theme": theme}
+        figure.add_traces(_path(paths[other], points[other], **style))
     figure.add_traces(_splits(splits, theme))
-    look = {"colour": theme.chosen, "name": PATHS[method].title, "theme": theme, "with_errors": True}
-    figure.add_traces(_path(paths[method], points[method], **look))
-    # with_marks places the labels, because their positions depend on the marks.
+    style = {"colour": theme.chosen, "name": PATHS[method].title, "theme": theme, "with_errors": True}
+    figure.add_traces(_path(paths[method], points[method], **style))
+    # The function with_marks places the labels, because their positions depend on the marks.
     path = path_rows[["x", "y"]].to_numpy().tolist()
-    return figure.update_layout(meta={"labels": [asdict(each) for each in words], "path": path})
+    return figure.update_layout(meta={"labels": [asdict(label) for label in words], "path": path})
 
 
 def with_marks(base: Mapping[str, Any], marks: Sequence[Label], *, edge: float, theme: Theme) -> go.Figure:
-    """Add marked points, such as the selected point, to the front.
+    """Add marked points, such as the selected point, to the figure of the Pareto front.
 
     Parameters
     ----------
@@ -160,11 +163,11 @@ def with_marks(base: Mapping[str, Any], marks: Sequence[Label], *, edge: float, 
     layout = dict(base["layout"])
     axes = (tuple(layout["xaxis"]["range"]), tuple(layout["yaxis"]["range"]))
     words = layout.pop("meta")
-    labels = [*marks, *(Label(**each) for each in words["labels"])]
+    labels = [*marks, *(Label(**label) for label in words["labels"])]
     layout["shapes"] = [*layout.get("shapes", ()), floor_rect(0, edge, theme)]
     notes = _labels_of_front(labels, axes=axes, points=words["path"], theme=theme)
     layout["annotations"] = [*layout.get("annotations", ()), *notes]
-    # Build the figure in one call, because adding to an existing plotly figure takes several times as long.
+    # The figure is built in one call. Adding to an existing plotly figure would take several times as long.
     return figure_of([*base["data"], *(_dot(mark, theme) for mark in marks)], layout)
 
 
@@ -186,7 +189,7 @@ def runs_front_figure(
     runs
         For each run: letter on the chart, title, means over the splits of
         :func:`fairdash.evaluation.assess_curve` on test rows, and error of predicting the average for all
-        rows, NaN if unknown.
+        rows (NaN if unknown).
     error, error_title, measure, measure_title, unit
         The same as in :func:`front_without_marks`.
     """
@@ -194,22 +197,22 @@ def runs_front_figure(
     figure = new_figure(**words, x=measure_title, y=error_title, theme=theme)
     colours = (theme.chosen, theme.standard, REFERENCE, *OTHERS)
     symbols, dashes = ("circle", *SYMBOLS), ("solid", *DASHES)
-    paths = [(*run, own) for run in runs for _, own in run[2].groupby("method", sort=False)]
+    paths = [(*run, curve) for run in runs for _, curve in run[2].groupby("method", sort=False)]
     labels: list[Label] = []
-    shown: list[pd.DataFrame] = []
+    shown_points: list[pd.DataFrame] = []
     for k, (letter, title, _, of_average, rows) in enumerate(paths):
-        own = on_axes(rows.sort_values("lam", kind="stable"), error, measure, unit, of_average)
-        name = f"{letter}: {PATHS[str(own['method'].iloc[0])].title}"
-        look: Values = {"symbol": symbols[k % len(symbols)], "dash": dashes[k % len(dashes)]}
-        look |= {"name": escaped(name), "colour": colours[k % len(colours)], "theme": theme}
-        trained = own[own["share"] == 0].assign(best=True)
-        figure.add_traces(_path(own, trained, **look, with_errors=True, about=f"<br>{escaped(title)}"))
-        shown.append(own)
-        labels.append(_label(own.iloc[-1], name, theme.text))
-    table = pd.concat(shown)
-    axes = fit_axes(figure, table["x"], pd.concat([each["y"] for each in _ends_of_bars(table)]))
+        run_points = on_axes(rows.sort_values("lam", kind="stable"), error, measure, unit, of_average)
+        name = f"{letter}: {PATHS[str(run_points['method'].iloc[0])].title}"
+        style: Values = {"symbol": symbols[k % len(symbols)], "dash": dashes[k % len(dashes)]}
+        style |= {"name": escaped(name), "colour": colours[k % len(colours)], "theme": theme}
+        models = run_points[run_points["share"] == 0].assign(best=True)
+        figure.add_traces(_path(run_points, models, **style, with_errors=True, hover=f"<br>{escaped(title)}"))
+        shown_points.append(run_points)
+        labels.append(_label(run_points.iloc[-1], name, theme.text))
+    table = pd.concat(shown_points)
+    axes = fit_axes(figure, table["x"], pd.concat([table["y"] for table in _ends_of_bars(table)]))
     notes = _labels_of_front(labels, axes=axes, points=table[["x", "y"]].to_numpy(dtype=float), theme=theme)
-    # The band ends at the lowest limit of all noise floors; below this limit, no run detects dependence.
+    # The band ends at the lowest limit of all noise floors. Below this limit, no run detects a link.
     floor = floor_rect(0, float(table["edge"].min()), theme)
     return figure.update_layout(shapes=[floor], annotations=notes)
 
@@ -217,24 +220,24 @@ def runs_front_figure(
 def on_axes(
     frame: pd.DataFrame, error: str, measure: str, unit: str = "", of_average: float = math.nan
 ) -> pd.DataFrame:
-    """Return a row per model: the measure's columns, x, y, the standard error of y, and the error as text."""
-    across, errors = (of_measure(frame, each) for each in (measure, error))
-    points = across.assign(x=across["value"], y=errors["value"], y_se=errors.get("se", math.nan))
+    """Return one row per model: the measure's columns, x, y, the standard error of y, the error as text."""
+    rows, errors = (of_measure(frame, name) for name in (measure, error))
+    points = rows.assign(x=rows["value"], y=errors["value"], y_se=errors.get("se", math.nan))
     return points.assign(said=errors_in_words(points["y"], points["y_se"], unit, of_average))
 
 
 def errors_in_words(errors: pd.Series, se: pd.Series, unit: str, of_average: float) -> list[str]:
-    """Return errors as texts: with standard error and unit, and divided by the error of the average."""
+    """Return errors as strings, with standard error and unit, and divided by the error of the average."""
     texts = []
-    for y, own in zip(errors, se, strict=True):
-        beside = f" ± {number(own)}" if math.isfinite(own) else ""
+    for y, error_se in zip(errors, se, strict=True):
+        se_note = f" ± {number(error_se)}" if math.isfinite(error_se) else ""
         share = f" ({percent(y / of_average)} of the average's error)" if of_average > 0 else ""
-        texts.append(f"{escaped(with_unit(number(y) + beside, unit))}{share}")
+        texts.append(f"{escaped(with_unit(number(y) + se_note, unit))}{share}")
     return texts
 
 
 def _in_axes(y: float, axes: Axes) -> float:
-    """Return y if it is within the axes, else the position at the edge of the plot at which y is marked."""
+    """Return y if it is within the axes, else the position of its mark at the edge of the plot."""
     low, high = axes[1]
     room = _EDGE * (high - low)
     return y if low <= y <= high else low + room if y < low else high - room
@@ -246,7 +249,7 @@ def _arrow(y: float, axes: Axes) -> str:
 
 
 def _ends_of_bars(table: pd.DataFrame) -> list[pd.DataFrame]:
-    """Return two tables: one with y minus its standard error, and one with y plus its standard error."""
+    """Return two tables: with y minus its standard error, and with y plus its standard error."""
     room = table["y_se"].fillna(0)
     return [table.assign(y=table["y"] - room), table.assign(y=table["y"] + room)]
 
@@ -257,13 +260,13 @@ def _label(row: pd.Series, text: str, colour: str) -> Label:
 
 def _names_of_paths(test: pd.DataFrame, theme: Theme) -> list[Label]:
     """Return a label with the name of each method, at the method's model with the largest λ."""
-    ends = test.sort_values("lam").groupby("method", sort=False).tail(1).sort_values("y")
-    return [_label(end, PATHS[str(end["method"])].title, theme.quiet) for _, end in ends.iterrows()]
+    end_points = test.sort_values("lam").groupby("method", sort=False).tail(1).sort_values("y")
+    return [_label(end, PATHS[str(end["method"])].title, theme.quiet) for _, end in end_points.iterrows()]
 
 
 def _path(
     path: pd.DataFrame,
-    trained: pd.DataFrame,
+    models: pd.DataFrame,
     *,
     name: str,
     colour: str,
@@ -271,38 +274,38 @@ def _path(
     symbol: str = "circle",
     dash: str = "solid",
     with_errors: bool = False,
-    about: str = "",
+    hover: str = "",
 ) -> list[dict[str, Any]]:
-    """Return a method's traces: a line through distinct points, undominated points, and dominated points."""
+    """Return a method's traces: a line through distinct points, undominated points and dominated points."""
     path, width = path[differ_beyond_noise(path)], 2.5 if with_errors else 1.5
     traces = [
         line(path["x"], path["y"], name=f"{name}: path", colour=colour, width=width, dash=dash, hover="")
     ]
     for rows, fill, end in (
-        (trained[trained["best"]], "", ""),
-        (trained[~trained["best"]], DOMINATED, ", dominated by another model"),
+        (models[models["best"]], "", ""),
+        (models[~models["best"]], DOMINATED, ", dominated by another model"),
     ):
-        look: Values = {"colour": fill or colour, "symbol": symbol, "size": 9 if with_errors else 7}
-        look |= {"marker": {"line": {"width": 1, "color": colour if fill else theme.text}}}
+        style: Values = {"colour": fill or colour, "symbol": symbol, "size": 9 if with_errors else 7}
+        style |= {"marker": {"line": {"width": 1, "color": colour if fill else theme.text}}}
         for axis in ("x", "y") if with_errors else ():
             bar, faint = rows["se" if axis == "x" else "y_se"].fillna(0.0), faded(colour, 0.35)
-            look[f"error_{axis}"] = errors(bar, colour=faint, thickness=1, width=0)
+            style[f"error_{axis}"] = errors(bar, colour=faint, thickness=1, width=0)
         points = dots(
             rows["x"],
             rows["y"],
             name=f"{name}{end}",
             customdata=_hover_values(rows, "lam", "n_splits", "floor", "se"),
-            hover=f"<b>{name}, λ = %{{customdata[1]:g}}</b>{about}{end}<br>mean of %{{customdata[2]}} splits"
+            hover=f"<b>{name}, λ = %{{customdata[1]:g}}</b>{hover}{end}<br>mean of %{{customdata[2]}} splits"
             "<br>dependence %{x:.3f} ± %{customdata[4]:.3f} (floor %{customdata[3]:.3f})"
             "<br>error %{customdata[0]}",
-            **look,
+            **style,
         )
         traces += [points] if len(rows) else []
     return traces
 
 
 def _hover_values(rows: pd.DataFrame, *columns: str) -> list[list[Any]]:
-    """Return the values that hover texts show for each row: the error in words, then the given columns."""
+    """Return the values in each row's hover text: the error in words, then the given columns."""
     values: list[list[Any]] = rows[["said", *columns]].to_numpy(dtype=object).tolist()
     return values
 
@@ -312,10 +315,10 @@ def _splits(rows: pd.DataFrame, theme: Theme) -> list[dict[str, Any]]:
     kinds = ((rows["lam"] > 0, theme.chosen, "circle"), (rows["lam"] == 0, theme.standard, "diamond"))
     traces = []
     for which, colour, symbol in kinds:
-        own = rows[which]
-        look: Values = {"colour": faded(colour, 0.25), "symbol": symbol, "size": 5}
-        look |= {"customdata": _hover_values(own, "lam", "split"), "hover": hover}
-        traces.append(dots(own["x"], own["y"], name="single splits", **look))
+        split_rows = rows[which]
+        style: Values = {"colour": faded(colour, 0.25), "symbol": symbol, "size": 5}
+        style |= {"customdata": _hover_values(split_rows, "lam", "split"), "hover": hover}
+        traces.append(dots(split_rows["x"], split_rows["y"], name="single splits", **style))
     return traces
 
 
@@ -328,49 +331,49 @@ def _other_prices(
             title, text, symbol, colour = reference.title, reference.label, "star", REFERENCE
         else:
             (symbol, text), title, colour = _BASELINES[str(id)], _TITLES[str(id)], theme.text
-        look: Values = {"name": title, "colour": colour, "symbol": symbol, "customdata": _hover_values(rows)}
-        inside = rows[rows["y"].between(*axes[1])]
+        style: Values = {"name": title, "colour": colour, "symbol": symbol, "customdata": _hover_values(rows)}
+        rows_in_view = rows[rows["y"].between(*axes[1])]
         if len(rows) > 1:
             strengths = [title_of(lam) if id == FAIR_TARIFF else f"strength {lam:.0%}" for lam in rows["lam"]]
-            look |= {"text": strengths, "hover": f"<b>{title}</b><br>%{{text}}<br>{_VALUES}"}
-            trace = line(rows["x"], rows["y"], width=1.5, dash="dot", size=6, **look)
-            rows = inside if len(inside) else rows
+            style |= {"text": strengths, "hover": f"<b>{title}</b><br>%{{text}}<br>{_VALUES}"}
+            trace = line(rows["x"], rows["y"], width=1.5, dash="dot", size=6, **style)
+            rows = rows_in_view if len(rows_in_view) else rows
         else:
             hover = f"<b>{title}</b><br>{_VALUES}"
-            trace = dots(rows["x"], [_in_axes(y, axes) for y in rows["y"]], size=9, hover=hover, **look)
+            trace = dots(rows["x"], [_in_axes(y, axes) for y in rows["y"]], size=9, hover=hover, **style)
         row = rows.iloc[len(rows) // 2]
         arrow, text = _arrow(row["y"], axes), linear if id == LINEAR else text
-        beside = f": {with_unit(number(row['y']), unit)}" if arrow else ""
-        place: Values = {"x": float(row["x"]), "y": _in_axes(float(row["y"]), axes)}
-        yield trace, Label(**place, text=f"{arrow}{text}{beside}", colour=colour)
+        error_note = f": {with_unit(number(row['y']), unit)}" if arrow else ""
+        anchor: Values = {"x": float(row["x"]), "y": _in_axes(float(row["y"]), axes)}
+        yield trace, Label(**anchor, text=f"{arrow}{text}{error_note}", colour=colour)
 
 
 def _dot(mark: Label, theme: Theme) -> dict[str, Any]:
     """Return a large dot for a marked point, hollow if the mark is hollow."""
     edge = {"width": 3, "color": mark.colour if mark.is_hollow else "white"}
     colour = theme.veil if mark.is_hollow else mark.colour
-    look: Values = {"colour": colour, "symbol": mark.symbol, "size": 16, "marker": {"line": edge}}
-    return dots([mark.x], [mark.y], name=escaped(mark.text), hover="", **look)
+    style: Values = {"colour": colour, "symbol": mark.symbol, "size": 16, "marker": {"line": edge}}
+    return dots([mark.x], [mark.y], name=escaped(mark.text), hover="", **style)
 
 
 def _labels_of_front(
     labels: Sequence[Label], *, axes: Axes, points: Any, theme: Theme
 ) -> list[dict[str, Any]]:
-    """Return the label in the band of the noise floor, and the other labels, placed without overlaps."""
+    """Return the label in the band of the noise floor and the other labels, at positions without overlaps."""
     below = {"yref": "paper", "xanchor": "left", "yanchor": "bottom", "align": "left"}
     floor = note(FLOOR_NOTE, x=0, y=_FLOOR_NOTE_AT, colour=theme.quiet, size=11) | below
     width, height = Label(x=0, y=0, text=FLOOR_NOTE, colour="").extent
     left = shares([(0.0, axes[1][0])], axes)[0, 0] * WIDTHS
     bottom = _FLOOR_NOTE_AT * HEIGHT
-    taken: Box = (left, bottom, left + width, bottom + height)
-    return [floor, *placed(labels, axes=axes, taken=[taken], points=points, theme=theme)]
+    occupied: Box = (left, bottom, left + width, bottom + height)
+    return [floor, *placed(labels, axes=axes, occupied=[occupied], points=points, theme=theme)]
 
 
-def fit_axes(figure: go.Figure, across: pd.Series, heights: pd.Series) -> Axes:
-    """Fit the axes: x from 0 or the lowest value to just above the largest value, and y to all errors."""
-    # All values may be 0, because values corrected for noise are often 0; the range then ends at 0.1.
-    far = float(across.max()) or 0.1
-    x = (min(float(across.min()), 0.0) - 0.04 * far, 1.12 * far)
+def fit_axes(figure: go.Figure, x_values: pd.Series, heights: pd.Series) -> Axes:
+    """Return axes: x from 0 or the lowest value to just above the largest value, and y for all errors."""
+    # The range ends at 0.1 if all values are 0; values corrected for noise are often 0.
+    far = float(x_values.max()) or 0.1
+    x = (min(float(x_values.min()), 0.0) - 0.04 * far, 1.12 * far)
     low, high = float(heights.min()), float(heights.max())
     room = 0.08 * (high - low) or 0.08 * abs(high) or 0.5
     axes = (x, (low - room, high + room))
@@ -379,19 +382,20 @@ def fit_axes(figure: go.Figure, across: pd.Series, heights: pd.Series) -> Axes:
     return axes
 
 
-#: Height in pixels of the figure, with room below the plot for a legend of all methods.
+#: Height of the figure in pixels. Below the plot, it has room for a legend with all methods.
 _HEIGHT = 560
 
 
 def methods_figure(table: pd.DataFrame, *, title: str, reading: str, theme: Theme) -> go.Figure:
-    """Draw each method's Pareto front on one data set, for one measure of dependence (called a “reading”).
+    """Draw each method's Pareto front on one data set, for one measure of dependence (a “reading”).
 
     Parameters
     ----------
     table
-        Rows of :func:`fairdash.views.reports.methods.read_methods` for one data set and one reading.
+        Rows of :func:`fairdash.views.reports.methods.read_methods` for one data set and one measure
+        (“reading”).
     title, reading
-        Names of the data set and of the reading.
+        Names of the data set and of the measure.
 
     Returns
     -------

@@ -62,7 +62,7 @@ def profile_figure(
         theme=theme,
     )
     by_value = by_value or bool(cells)
-    places = chosen["s_mean"] if by_value else _mid_shares(chosen)
+    positions = chosen["s_mean"] if by_value else _mid_shares(chosen)
     group = "%{text}" if cells else f"{escaped(name)} %{{customdata[0]:.3~g}} to %{{customdata[1]:.3~g}}"
     lines = (
         (standard, standard_name, theme.standard, "dash", "diamond"),
@@ -71,9 +71,9 @@ def profile_figure(
     traces: list[dict[str, Any]] = []
     for profile, label, colour, dash, symbol in lines:
         interval = f"{label}, 95 % interval"
-        traces.append(band(places, profile["low"], profile["high"], colour=colour, name=interval))
+        traces.append(band(positions, profile["low"], profile["high"], colour=colour, name=interval))
         means = line(
-            places.to_numpy(),
+            positions.to_numpy(),
             profile["mean"].to_numpy(),
             name=label,
             colour=colour,
@@ -84,17 +84,17 @@ def profile_figure(
             "<br>average %{y:.4~g} (95 %: %{customdata[3]:.4~g} to %{customdata[4]:.4~g})"
             "<br>%{customdata[2]:.0f} test rows",
         )
-        traces.append(means | ({"text": [escaped(each) for each in cells]} if cells else {}))
-    # The reference line's label is in that half of the plot in which the standard model is further from the
+        traces.append(means | ({"text": [escaped(cell) for cell in cells]} if cells else {}))
+    # The label of the reference line is in that half of the plot where the standard model is further from the
     # line.
     away = (standard["mean"] - reference).abs().fillna(0.0).to_numpy()
     side = (1.0, "right") if away[: len(away) // 2].sum() > away[len(away) // 2 :].sum() else (0.0, "left")
     below = {"xref": "paper", "xanchor": side[1], "yanchor": "top"}
     its_name = note(escaped(reference_name), x=side[0], y=reference, colour=theme.quiet) | below
-    # The figure is built in one call, because adding to a plotly figure takes several times as long.
+    # The figure is built in one call. Adding to an existing plotly figure would take several times as long.
     layout = figure.layout.to_plotly_json() | {
         "shapes": [line_across(reference, colour=theme.quiet)],
-        "annotations": [its_name, *_names_of_lines(lines, places, theme)],
+        "annotations": [its_name, *_names_of_lines(lines, positions, theme)],
     }
     if cells:
         layout["xaxis"] |= _cell_ticks(len(cells))
@@ -121,21 +121,21 @@ def _value_ticks(profile: pd.DataFrame) -> dict[str, Any]:
 def _cell_ticks(count: int) -> dict[str, Any]:
     """Return at most eight ticks at whole numbers, for combinations of attributes numbered from 0."""
     numbers = list(range(0, count, math.ceil(count / 8)))
-    ticks = {"tickvals": numbers, "ticktext": [str(each) for each in numbers]}
+    ticks = {"tickvals": numbers, "ticktext": [str(number) for number in numbers]}
     return ticks | {"range": [-0.5, count - 0.5]}
 
 
-def _names_of_lines(lines: tuple, places: pd.Series, theme: Theme) -> list[dict[str, Any]]:
-    """Return labels of the two lines, at the group at which the distance between the lines is largest."""
+def _names_of_lines(lines: tuple, positions: pd.Series, theme: Theme) -> list[dict[str, Any]]:
+    """Return labels of the two lines, next to the group with the largest distance between the lines."""
     (standard, *_), (chosen, *_) = lines
     gap = (standard["mean"] - chosen["mean"]).abs().fillna(0.0)
     widest = int(gap.to_numpy().argmax())
     upper = standard["mean"].iloc[widest] >= chosen["mean"].iloc[widest]
-    low, high = places.min(), places.max()
-    across = (places.iloc[widest] - low) / (high - low) if high > low else 0.5
-    side = "left" if across < 0.3 else "right" if across > 0.7 else "center"
+    low, high = positions.min(), positions.max()
+    relative_position = (positions.iloc[widest] - low) / (high - low) if high > low else 0.5
+    side = "left" if relative_position < 0.3 else "right" if relative_position > 0.7 else "center"
     return [
-        bold(label, x=places.iloc[widest], y=profile["mean"].iloc[widest], colour=colour)
+        bold(label, x=positions.iloc[widest], y=profile["mean"].iloc[widest], colour=colour)
         | {"xanchor": side, "yshift": 16 if above else -16, "bgcolor": theme.veil, "borderpad": 0}
         for (profile, label, colour, *_), above in zip(lines, (upper, not upper), strict=True)
     ]
@@ -175,9 +175,9 @@ def spread_figure(
     name = sensitive.partition(" (")[0]
     title = f"Distribution of {audited}s by {name}"
     figure = new_figure(title=title, subtitle=subtitle, x=level, y="", theme=theme)
-    both = pd.concat([a, b])
-    varying = both.loc[~both["is_constant"], "density"].to_numpy()
-    scale = _TALLEST / float(varying.max()) if len(varying) else 0.0
+    pooled = pd.concat([a, b])
+    density_values = pooled.loc[~pooled["is_constant"], "density"].to_numpy()
+    scale = _TALLEST / float(density_values.max()) if len(density_values) else 0.0
     models = (
         (a, a_name, theme.standard, "dash", 0.08, "diamond"),
         (b, b_name, theme.chosen, "solid", 0.2, "circle"),
@@ -189,15 +189,16 @@ def spread_figure(
             first = density.iloc[0]
             x, heights = density["x"], scale * density["density"]
             if first["is_constant"]:
-                # If all values of a group are equal, draw a vertical line as high as the highest curve.
+                # A vertical line, as high as the highest curve, replaces the density if all values of a group
+                # are equal.
                 x, heights = pd.Series([first["mean"]] * 2), pd.Series([0.0, _TALLEST])
             groups = span(first["s_low"], first["s_high"])
-            about = f"<b>{escaped(label)}, {escaped(name)} {groups}</b>"
+            hover_text = f"<b>{escaped(label)}, {escaped(name)} {groups}</b>"
             shape: Values = {"fill": "tonexty", "fillcolor": faded(colour, opacity), "dash": dash, "width": 2}
-            shape |= {"hover": f"{about}<br>{audited} %{{x:.4~g}}<br>{int(first['n']):,} test rows"}
+            shape |= {"hover": f"{hover_text}<br>{audited} %{{x:.4~g}}<br>{int(first['n']):,} test rows"}
             mean: Values = {"size": 9, "symbol": symbol, "cliponaxis": False}
             mean |= {"marker": {"line": {"width": 1, "color": theme.veil}}}
-            mean |= {"hover": f"{about}<br>average about %{{x:.4~g}}"}
+            mean |= {"hover": f"{hover_text}<br>average about %{{x:.4~g}}"}
             of_group = f"{label}, {group}"
             figure.add_traces(
                 [
@@ -213,41 +214,41 @@ def spread_figure(
 
 
 def _name_the_models(figure: go.Figure, models: tuple, *, row: int, scale: float) -> float:
-    """Label the top row's curves where the curves differ most, and return the height of the labels."""
-    own, other = (
+    """Label the curves of the top row where they differ most, and return the height of the labels."""
+    own_line, other = (
         densities[densities["group"] == densities["group"].unique()[row]] for densities, *_ in models
     )
-    heights = [_heights(curve, scale) for curve in (own, other)]
+    heights = [_heights(curve, scale) for curve in (own_line, other)]
     gap = heights[0] - heights[1]
-    places = (int(gap.argmax()), int(gap.argmin()))
-    # If the two curves coincide, one name is to the left and the other to the right of the peak.
+    indices = (int(gap.argmax()), int(gap.argmin()))
+    # If both curves are equal, one name is to the left of the peak, and the other name to its right.
     sides = ("right", "left") if not gap.any() else (None, None)
     if not gap.any():
-        places = (int(heights[0].argmax()),) * 2
-    reach = 0.0
-    for (_, label, colour, *_), curve, height, place, side in zip(
-        models, (own, other), heights, places, sides, strict=True
+        indices = (int(heights[0].argmax()),) * 2
+    top = 0.0
+    for (_, label, colour, *_), curve, height, index, side in zip(
+        models, (own_line, other), heights, indices, sides, strict=True
     ):
-        x, y = float(curve["x"].iloc[place]), row + float(height[place])
-        share = place / len(curve)
+        x, y = float(curve["x"].iloc[index]), row + float(height[index])
+        share = index / len(curve)
         above = {
             "xanchor": side or ("left" if share < 0.2 else "right" if share > 0.8 else "center"),
             "xshift": {"right": -6, "left": 6}.get(side or "", 0),
             "yanchor": "bottom",
         }
         figure.add_annotation(bold(label, x=x, y=y, colour=colour) | above)
-        reach = max(reach, y + 0.25, row + float(height.max()))
-    return reach
+        top = max(top, y + 0.25, row + float(height.max()))
+    return top
 
 
-def _heights(own: pd.DataFrame, scale: float) -> Array:
-    """Return the heights of a group's curve on the grid; only one is above 0 if all values are equal."""
-    density = own["density"].to_numpy()
-    return np.where(density > 0, _TALLEST, 0.0) if own["is_constant"].iloc[0] else scale * density
+def _heights(curve: pd.DataFrame, scale: float) -> Array:
+    """Return the heights of a group's curve on the grid; if all values are equal, only one is above 0."""
+    density = curve["density"].to_numpy()
+    return np.where(density > 0, _TALLEST, 0.0) if curve["is_constant"].iloc[0] else scale * density
 
 
 def transfers_figure(
-    moved: pd.DataFrame,
+    transfers: pd.DataFrame,
     *,
     groups: Sequence[str],
     are_cells: bool = False,
@@ -262,10 +263,10 @@ def transfers_figure(
 
     Parameters
     ----------
-    moved
+    transfers
         Result of :func:`fairdash.evaluation.transfers_by_group`.
     groups, are_cells
-        Names of the groups, and whether the groups are combinations of attributes, which the axis shows as
+        Names of the groups, and True if the groups are combinations of attributes, which the axis shows as
         numbers.
     a_name, b_name
         The models' names.
@@ -278,20 +279,20 @@ def transfers_figure(
     y = f"Change per head ({unit})" if unit else "Change per head"
     title = f"Who pays: {b_name} against {a_name}"
     figure = new_figure(title=title, subtitle=subtitle, x=sensitive, y=y, theme=theme)
-    called = [escaped(each) if are_cells else f"{escaped(name)} {each}" for each in groups]
-    places, heads = np.arange(len(moved)), moved["per_head"]
-    largest = float(heads.abs().max())
+    names = [escaped(group) if are_cells else f"{escaped(name)} {group}" for group in groups]
+    positions, change_per_head = np.arange(len(transfers)), transfers["per_head"]
+    largest = float(change_per_head.abs().max())
     decimals = int(np.clip(2 - math.floor(math.log10(largest)), 0, 10)) if largest > 0 else 0
     figure.add_bar(
-        x=places,
-        y=heads,
+        x=positions,
+        y=change_per_head,
         marker={"color": theme.chosen, "line": {"width": 0}},
-        text=[to_decimals(value, decimals, sign=True) for value in heads],
+        text=[to_decimals(value, decimals, sign=True) for value in change_per_head],
         textposition="outside",
         textfont={"color": theme.text},
         cliponaxis=False,
         name=f"{b_name} against {a_name}",
-        customdata=np.column_stack([called, moved[["before", "after", "total", "n"]].astype(object)]),
+        customdata=np.column_stack([names, transfers[["before", "after", "total", "n"]].astype(object)]),
         hovertemplate=(
             f"<b>%{{customdata[0]}}</b><br>%{{y:+,.{decimals}f}} per head"
             f"<br>{escaped(a_name)}: %{{customdata[1]:,.4~r}}; {escaped(b_name)}: %{{customdata[2]:,.4~r}}"
@@ -299,12 +300,12 @@ def transfers_figure(
         ),
     )
     figure.add_shape(line_across(0, colour=theme.quiet, dash="solid"))
-    # The axis leaves space for the numbers above and below the bars.
-    low, high = min(float(heads.min()), 0.0), max(float(heads.max()), 0.0)
+    # The axis has room for the numbers above and below the bars.
+    low, high = min(float(change_per_head.min()), 0.0), max(float(change_per_head.max()), 0.0)
     room = 0.12 * ((high - low) or 1.0)
     figure.update_yaxes(range=[low - room, high + room])
-    # Break the tick labels into two lines, so that they fit side by side on a phone.
+    # Tick labels have two lines, so that they fit side by side on a phone.
     texts = [text.replace(" to ", " to<br>") for text in groups]
-    ticks = _cell_ticks(len(groups)) if are_cells else {"tickvals": places, "ticktext": texts}
+    ticks = _cell_ticks(len(groups)) if are_cells else {"tickvals": positions, "ticktext": texts}
     figure.update_xaxes(**ticks, tickangle=0, showgrid=False, ticks="")
     return figure.update_layout(bargap=0.35)

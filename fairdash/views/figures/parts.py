@@ -18,7 +18,7 @@ Values = dict[str, Any]
 
 
 def lists(values: ArrayLike, *, digits: int = 5) -> list[Any]:
-    """Return nested lists with None for NaN, rounded to `digits` places after the range's first digit."""
+    """Return nested lists with None for NaN, rounded to `digits` digits after the range's first digit."""
     values = np.asarray(values, dtype=float)
     finite = values[np.isfinite(values)]
     span = float(np.ptp(finite)) if finite.size else 0.0
@@ -37,13 +37,13 @@ def plain(figure: go.Figure, *, digits: int = 9) -> Values:
     def listed(value: Any) -> Any:
         if isinstance(value, dict) and "bdata" in value:
             flat = np.frombuffer(base64.b64decode(value["bdata"]), dtype=value["dtype"])
-            shape = [int(each) for each in str(value.get("shape", flat.size)).split(",")]
+            shape = [int(length) for length in str(value.get("shape", flat.size)).split(",")]
             return lists(flat.reshape(shape), digits=digits)
         if isinstance(value, dict):
             return {key: listed(each) for key, each in value.items()}
         if isinstance(value, list | tuple | np.ndarray):
-            return [listed(each) for each in value]
-        # JSON can't represent NaN and infinity.
+            return [listed(item) for item in value]
+        # NaN and infinity can't be represented in JSON.
         return None if isinstance(value, float) and value != value else value
 
     values: Values = listed(spec)
@@ -61,7 +61,7 @@ def line(
     symbol: str = "",
     size: float = 7,
     hover: str | None = None,
-    **more: Any,
+    **options: Any,
 ) -> Values:
     """Return a line through points, with markers if `symbol` is given.
 
@@ -76,7 +76,7 @@ def line(
     trace["line"] = {"color": colour, "width": width, "dash": dash}
     if symbol:
         trace |= {"mode": "lines+markers", "marker": {"color": colour, "symbol": symbol, "size": size}}
-    return trace | said(hover) | more
+    return trace | said(hover) | options
 
 
 def dots(
@@ -89,12 +89,12 @@ def dots(
     size: float = 8,
     hover: str | None = None,
     marker: Values | None = None,
-    **more: Any,
+    **options: Any,
 ) -> Values:
     """Return points without a line; `marker` has plotly's options; :func:`line` explains other parameters."""
-    look = {"color": colour, "symbol": symbol, "size": size} | (marker or {})
-    trace = {"type": "scatter", "x": x, "y": y, "mode": "markers", "name": name, "marker": look}
-    return trace | said(hover) | more
+    style = {"color": colour, "symbol": symbol, "size": size} | (marker or {})
+    trace = {"type": "scatter", "x": x, "y": y, "mode": "markers", "name": name, "marker": style}
+    return trace | said(hover) | options
 
 
 def said(hover: str | None) -> Values:
@@ -104,33 +104,33 @@ def said(hover: str | None) -> Values:
     return {"hovertemplate": f"{hover}<extra></extra>"} if hover else {"hoverinfo": "skip"}
 
 
-def errors(array: ArrayLike, *, colour: str, below: ArrayLike | None = None, **look: Any) -> Values:
-    """Return error bars for plotly's error_x or error_y; `below` has the lower lengths if these differ."""
+def errors(array: ArrayLike, *, colour: str, below: ArrayLike | None = None, **style: Any) -> Values:
+    """Return error bars for plotly's error_x or error_y; `below` has the lower lengths if they differ."""
     sides = {} if below is None else {"symmetric": False, "arrayminus": below}
-    return {"type": "data", "array": array, "color": colour} | sides | look
+    return {"type": "data", "array": array, "color": colour} | sides | style
 
 
-def limits(value: ArrayLike, low: ArrayLike, high: ArrayLike, *, colour: str, **look: Any) -> Values:
+def limits(value: ArrayLike, low: ArrayLike, high: ArrayLike, *, colour: str, **style: Any) -> Values:
     """Return error bars around points, from the lower to the upper limits."""
-    value, low, high = (np.asarray(each, dtype=float) for each in (value, low, high))
-    return errors(high - value, below=value - low, colour=colour, **look)
+    value, low, high = (np.asarray(numbers, dtype=float) for numbers in (value, low, high))
+    return errors(high - value, below=value - low, colour=colour, **style)
 
 
 def band(
     x: ArrayLike, low: ArrayLike, high: ArrayLike, *, colour: str, name: str, opacity: float = 0.16
 ) -> Values:
     """Return the area between two lines, which shows an interval around a line of this colour."""
-    x, low, high = (np.asarray(each) for each in (x, low, high))
-    ring = {"x": np.concatenate([x, x[::-1]]), "y": np.concatenate([high, low[::-1]])}
+    x, low, high = (np.asarray(numbers) for numbers in (x, low, high))
+    outline = {"x": np.concatenate([x, x[::-1]]), "y": np.concatenate([high, low[::-1]])}
     area = {"fill": "toself", "fillcolor": faded(colour, opacity), "hoverinfo": "skip", "name": name}
-    # Without this mode, plotly would draw dots on the edges of a band that has few groups.
-    return {"type": "scatter", "mode": "lines", "line": {"width": 0}} | ring | area
+    # Without this mode, plotly would draw dots at the edges of a band with few groups.
+    return {"type": "scatter", "mode": "lines", "line": {"width": 0}} | outline | area
 
 
-def note(text: str, *, x: Any, y: Any, colour: str, size: int = 12, **place: Any) -> Values:
-    """Return text at a point, without an arrow; `place` contains options of plotly's annotations."""
-    plain = {"x": x, "y": y, "text": text, "showarrow": False, "font": {"color": colour, "size": size}}
-    return plain | place
+def note(text: str, *, x: Any, y: Any, colour: str, size: int = 12, **position: Any) -> Values:
+    """Return text at a point, without an arrow; `position` contains options of plotly's annotations."""
+    annotation = {"x": x, "y": y, "text": text, "showarrow": False, "font": {"color": colour, "size": size}}
+    return annotation | position
 
 
 def bold(name: str, *, x: Any, y: Any, colour: str, size: int = 13) -> Values:
@@ -138,10 +138,10 @@ def bold(name: str, *, x: Any, y: Any, colour: str, size: int = 13) -> Values:
     return note(f"<b>{escaped(name)}</b>", x=x, y=y, colour=colour, size=size)
 
 
-def corner_note(text: str, *, colour: str, **place: Any) -> Values:
+def corner_note(text: str, *, colour: str, **position: Any) -> Values:
     """Return left-aligned text in the upper left corner of the plot."""
     corner = {"xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "top", "align": "left"}
-    return note(text, colour=colour, **{"x": 0, "y": 1} | corner | place)
+    return note(text, colour=colour, **{"x": 0, "y": 1} | corner | position)
 
 
 def line_across(y: float, *, colour: str, dash: str = "dot") -> Values:

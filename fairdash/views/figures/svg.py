@@ -20,10 +20,11 @@ from fairdash.views.figures.parts import plain
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Pixels per inch, and points per inch.
+#: `_PIXELS`: pixels per inch. `_POINTS`: points per inch.
 _PIXELS, _POINTS = 96, 72
 _WIDTH = 680
-#: Estimated width of one letter of an axis label, and width of the space for all labels, in pixels.
+#: `_LETTER`: estimated width of a letter of an axis label, in pixels. `_ROOM`: width of the space for all
+#: labels, in pixels.
 _LETTER, _ROOM = 6, 580
 _DASHES = {"dash": "--", "longdash": (0, (8, 3)), "dashdot": "-.", "dot": ":"}
 _MARKERS = {"diamond": "D", "square": "s", "triangle-up": "^", "x": "x"}
@@ -31,7 +32,7 @@ _TAG = re.compile(r"<br>|</?b>")
 _STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "fairdash",
-    # A $ in a column's name must not begin a formula.
+    # A $ in the name of a column must not begin a formula.
     "text.parse_math": False,
     "font.family": ["sans-serif"],
     "font.size": 9.0,
@@ -41,7 +42,7 @@ _STYLE: dict[Any, Any] = {
 
 
 def svg_of(figure: go.Figure, *, height: int) -> bytes:
-    """Return a plotly figure, without its titles, as SVG; the same figure gives the same bytes.
+    """Return a plotly figure without its titles as SVG; the same figure always gives the same bytes.
 
     Parameters
     ----------
@@ -62,24 +63,24 @@ def svg_of(figure: go.Figure, *, height: int) -> bytes:
     layout = spec["layout"]
     with mpl.rc_context(_STYLE):
         turned = _turned_height(layout.get("xaxis", {}).get("ticktext", ()))
-        drawn = Figure(figsize=(_WIDTH / _PIXELS, (height + turned) / _PIXELS), layout="constrained")
-        axes = drawn.add_subplot()
-        places = _category_places(spec["data"], layout)
+        canvas = Figure(figsize=(_WIDTH / _PIXELS, (height + turned) / _PIXELS), layout="constrained")
+        axes = canvas.add_subplot()
+        positions = _category_places(spec["data"], layout)
         for trace in spec["data"]:
-            _draw_trace(axes, trace, places)
+            _draw_trace(axes, trace, positions)
         for shape in layout.get("shapes", ()):
             _draw_shape(axes, shape)
-        _add_axes(axes, layout, places)
+        _add_axes(axes, layout, positions)
         if turned:
             axes.tick_params("x", rotation=90)
-        out = io.BytesIO()
-        FigureCanvasSVG(drawn).print_svg(out, metadata={"Date": None, "Creator": None})
-    return out.getvalue()
+        buffer = io.BytesIO()
+        FigureCanvasSVG(canvas).print_svg(buffer, metadata={"Date": None, "Creator": None})
+    return buffer.getvalue()
 
 
 def _turned_height(names: Sequence[str]) -> int:
-    """Return the height in pixels that rotated names on the x-axis need; 0 if they fit without rotation."""
-    longest = max((len(_words(each)) for each in names), default=0) * _LETTER
+    """Return the height, in pixels, of rotated names on the x-axis; 0 if they fit without rotation."""
+    longest = max((len(_words(name)) for name in names), default=0) * _LETTER
     return longest if longest * len(names) > _ROOM else 0
 
 
@@ -88,12 +89,12 @@ def _category_places(traces: Sequence[dict[str, Any]], layout: dict[str, Any]) -
     names = [y for trace in traces for y in np.asarray(trace["y"], dtype=object) if isinstance(y, str)]
     if layout.get("yaxis", {}).get("type") == "category":
         names = [str(y) for trace in traces for y in np.asarray(trace["y"], dtype=object)]
-    return {name: place for place, name in enumerate(dict.fromkeys(names))}
+    return {name: index for index, name in enumerate(dict.fromkeys(names))}
 
 
-def _draw_trace(axes: Axes, trace: dict[str, Any], places: dict[str, int]) -> None:
+def _draw_trace(axes: Axes, trace: dict[str, Any], positions: dict[str, int]) -> None:
     x = np.asarray(trace["x"], dtype=float)
-    y = np.array([places[str(each)] for each in trace["y"]] if places else trace["y"], dtype=float)
+    y = np.array([positions[str(level)] for level in trace["y"]] if positions else trace["y"], dtype=float)
     marker = trace.get("marker", {})
     if trace["type"] == "bar":
         axes.barh(y, x, color=_colour(marker["color"]), alpha=marker.get("opacity", 1), height=0.6)
@@ -113,18 +114,18 @@ def _draw_trace(axes: Axes, trace: dict[str, Any], places: dict[str, int]) -> No
         label = None
     if "markers" in mode:
         size = (np.asarray(marker["size"]) * _POINTS / _PIXELS) ** 2
-        look: dict[str, Any] = {"color": _colour(marker["color"])} if "colorscale" not in marker else {}
-        if not look:
+        style: dict[str, Any] = {"color": _colour(marker["color"])} if "colorscale" not in marker else {}
+        if not style:
             from matplotlib.colors import LinearSegmentedColormap
 
-            shades = [(at, _colour(colour)) for at, colour in marker["colorscale"]]
-            look = {"c": marker["color"], "cmap": LinearSegmentedColormap.from_list("shades", shades)}
-            look |= {"vmin": marker["cmin"], "vmax": marker["cmax"]}
+            shades = [(stop, _colour(colour)) for stop, colour in marker["colorscale"]]
+            style = {"c": marker["color"], "cmap": LinearSegmentedColormap.from_list("shades", shades)}
+            style |= {"vmin": marker["cmin"], "vmax": marker["cmax"]}
         edge = marker.get("line", {})
         if edge and marker.get("symbol") != "x":
-            look |= {"edgecolors": _colour(edge["color"]), "linewidths": edge["width"]}
+            style |= {"edgecolors": _colour(edge["color"]), "linewidths": edge["width"]}
         symbol = _MARKERS.get(marker.get("symbol", ""), "o")
-        axes.scatter(x, y, s=size, marker=symbol, label=label, zorder=3, **look)
+        axes.scatter(x, y, s=size, marker=symbol, label=label, zorder=3, **style)
         _draw_bars(axes, trace, x, y)
 
 
@@ -134,12 +135,14 @@ def _draw_bars(axes: Axes, trace: dict[str, Any], x: Any, y: Any) -> None:
         if bars is not None:
             above = np.asarray(bars["array"], dtype=float)
             sides: Any = np.abs([np.asarray(bars.get("arrayminus", above), dtype=float), above])
-            look: dict[str, Any] = {f"{name}err": sides, "ecolor": _colour(bars["color"]), "elinewidth": 1}
-            axes.errorbar(x, y, fmt="none", **look)
+            style: dict[str, Any] = {f"{name}err": sides, "ecolor": _colour(bars["color"]), "elinewidth": 1}
+            axes.errorbar(x, y, fmt="none", **style)
 
 
 def _draw_shape(axes: Axes, shape: dict[str, Any]) -> None:
-    across, up = ("domain" in shape.get(ref, "") or shape.get(ref) == "paper" for ref in ("xref", "yref"))
+    right, y_is_relative = (
+        "domain" in shape.get(ref, "") or shape.get(ref) == "paper" for ref in ("xref", "yref")
+    )
     if shape["type"] == "rect":
         axes.axhspan(shape["y0"], shape["y1"], color=_colour(shape["fillcolor"]), linewidth=0, zorder=0)
         label = shape.get("label", {})
@@ -151,15 +154,15 @@ def _draw_shape(axes: Axes, shape: dict[str, Any]) -> None:
                 va="bottom", fontsize=8, color=_colour(label["font"]["color"]),
             )  # fmt: skip
         return
-    look = {"color": _colour(shape["line"]["color"]), "linewidth": 0.9}
-    look["linestyle"] = _DASHES.get(shape["line"]["dash"], "-")
-    if across:
-        axes.axhline(shape["y0"], **look)
-    elif up:
-        axes.axvline(shape["x0"], **look)
+    style = {"color": _colour(shape["line"]["color"]), "linewidth": 0.9}
+    style["linestyle"] = _DASHES.get(shape["line"]["dash"], "-")
+    if right:
+        axes.axhline(shape["y0"], **style)
+    elif y_is_relative:
+        axes.axvline(shape["x0"], **style)
 
 
-def _add_axes(axes: Axes, layout: dict[str, Any], places: dict[str, int]) -> None:
+def _add_axes(axes: Axes, layout: dict[str, Any], positions: dict[str, int]) -> None:
     """Add axis titles, names of categories, the grid and the legend."""
     for name, set_label, axis in (
         ("xaxis", axes.set_xlabel, axes.xaxis),
@@ -169,18 +172,18 @@ def _add_axes(axes: Axes, layout: dict[str, Any], places: dict[str, int]) -> Non
         set_label(_words(options.get("title", {}).get("text") or ""))
         if "tickvals" in options:
             axis.set_ticks(
-                np.asarray(options["tickvals"], dtype=float), [_words(each) for each in options["ticktext"]]
+                np.asarray(options["tickvals"], dtype=float), [_words(label) for label in options["ticktext"]]
             )
         elif str(options.get("tickformat", "")).endswith("%"):
             axis.set_major_formatter(lambda value, _: f"{100 * value:.3g} %")
         else:
             axis.set_major_formatter(lambda value, _: f"{value:,.6g}".replace("-", "−"))
-    if places:
-        axes.set_yticks(list(places.values()), [_words(each) for each in places])
+    if positions:
+        axes.set_yticks(list(positions.values()), [_words(name) for name in positions])
         axes.invert_yaxis()
     if layout.get("xaxis", {}).get("autorange") == "reversed":
         axes.invert_xaxis()
-    axes.grid(axis="x" if places else "y", color="#e6e9ec", linewidth=0.8)
+    axes.grid(axis="x" if positions else "y", color="#e6e9ec", linewidth=0.8)
     axes.set_axisbelow(True)
     axes.tick_params(length=2)
     if layout.get("showlegend"):
@@ -191,8 +194,8 @@ def _colour(text: str) -> Any:
     """Return a plotly colour, such as “rgba(1,2,3,0.5)”, in a format of matplotlib."""
     if not text.startswith("rgba"):
         return text
-    *rgb, opacity = (float(each) for each in text[5:-1].split(","))
-    return (*(each / 255 for each in rgb), opacity)
+    *rgb, opacity = (float(number) for number in text[5:-1].split(","))
+    return (*(number / 255 for number in rgb), opacity)
 
 
 def _words(text: str) -> str:

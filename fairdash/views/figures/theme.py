@@ -69,8 +69,9 @@ DARK = Theme(
 )
 
 
-#: Maximum number of characters per line of a title and of a subtitle on a phone, and line heights in pixels.
+#: Maximum number of characters per line of a title, and of a subtitle, on a phone.
 _TITLE, _SUBTITLE = 42, 52
+#: Height of a line of a title, and of a subtitle, in pixels.
 _TITLE_LINE, _SUBTITLE_LINE = 21, 17
 _BREAK = "<br>"
 
@@ -81,7 +82,7 @@ def theme_of(*, dark: bool) -> Theme:
 
 def escaped(name: object) -> str:
     """Escape a name, because plotly renders tags and links, and obeys control characters such as U+202E."""
-    # Quotes need no escape outside tags, and plotly would show the escape sequences to the user.
+    # Quotes are not escaped: outside tags this is not necessary, and plotly would show the escape sequences.
     return html.escape(visible(str(name)), quote=False)
 
 
@@ -92,14 +93,14 @@ def faded(colour: str, opacity: float) -> str:
 
 
 def in_lines(text: str, *, most: int) -> list[str]:
-    """Wrap text in lines of about equal length, with at most `most` characters unless a word is longer.
+    """Wrap text in lines of about equal length, of at most `most` characters unless a word is longer.
 
     >>> in_lines("limits hold for all at once in most samples", most=24)
     ['limits hold for all at', 'once in most samples']
     """
     count = max(math.ceil(len(text) / most), 1)
     if count > 1:
-        # Keep a number and its per cent sign on the same line.
+        # A number and its per cent sign stay on the same line.
         text = text.replace(" %", "\N{NO-BREAK SPACE}%")
     for width in range(max(math.ceil(len(text) / count), 1), most + 1):
         lines = textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
@@ -111,10 +112,11 @@ def in_lines(text: str, *, most: int) -> list[str]:
 def new_figure(*, title: str, subtitle: str, x: str, y: str, theme: Theme, height: int = HEIGHT) -> go.Figure:
     """Return an empty figure with title, subtitle and axis titles; this function escapes these texts.
 
-    Plotly does not wrap text, so this function splits long titles into lines and makes the figure higher.
+    Plotly does not wrap text. This function therefore splits long titles into lines, and increases the height
+    of the figure.
     """
     titles, subtitles = in_lines(title, most=_TITLE), in_lines(subtitle, most=_SUBTITLE)
-    more = room_of(_broken(titles), _broken(subtitles))
+    extra_height = room_of(_with_breaks(titles), _with_breaks(subtitles))
     axis: dict[str, Any] = {
         "gridcolor": theme.grid,
         "zeroline": False,
@@ -125,12 +127,12 @@ def new_figure(*, title: str, subtitle: str, x: str, y: str, theme: Theme, heigh
     }
     import plotly.graph_objects as go
 
-    # Build the figure in one call, because updating a plotly figure takes ten times as long.
+    # The figure is built in one call, because updating a plotly figure takes ten times as long.
     return go.Figure(
         layout={
             "title": {
-                "text": f"<b>{_broken(titles)}</b>",
-                "subtitle": {"text": _broken(subtitles), "font": {"size": 13, "color": theme.quiet}},
+                "text": f"<b>{_with_breaks(titles)}</b>",
+                "subtitle": {"text": _with_breaks(subtitles), "font": {"size": 13, "color": theme.quiet}},
                 "x": 0,
                 "xref": "container",
                 "font": {"size": 16, "color": theme.text},
@@ -142,8 +144,8 @@ def new_figure(*, title: str, subtitle: str, x: str, y: str, theme: Theme, heigh
             "colorway": [theme.chosen, theme.standard, REFERENCE, *OTHERS],
             "paper_bgcolor": "rgba(0,0,0,0)",
             "plot_bgcolor": "rgba(0,0,0,0)",
-            "height": height + more,
-            "margin": {"l": 8, "r": 16, "t": 72 + more, "b": 8},
+            "height": height + extra_height,
+            "margin": {"l": 8, "r": 16, "t": 72 + extra_height, "b": 8},
             "showlegend": False,
             "hovermode": "closest",
             "hoverlabel": {"font": {"family": FONT}},
@@ -159,7 +161,7 @@ def room_of(title: str, subtitle: str) -> int:
     return _TITLE_LINE * title.count(_BREAK) + _SUBTITLE_LINE * subtitle.count(_BREAK)
 
 
-def _broken(lines: Sequence[str]) -> str:
+def _with_breaks(lines: Sequence[str]) -> str:
     return _BREAK.join(escaped(line) for line in lines)
 
 
@@ -167,7 +169,7 @@ def figure_of(data: Sequence[Mapping[str, Any]], layout: Mapping[str, Any]) -> g
     """Make a figure from plain values that plotly accepts: dicts, lists, numbers and NumPy arrays.
 
     Plotly does not validate the figure, because this would take ten times as long as all other work for a
-    move of the slider; the tests in `tests/views/figures` validate figures instead.
+    move of the slider. Instead, the tests in `tests/views/figures` validate figures.
     """
     import plotly.graph_objects as go
 

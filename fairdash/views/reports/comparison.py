@@ -35,7 +35,7 @@ from fairdash.views.reports.fronts import Front
 
 Array = NDArray[np.float64]
 
-#: Header of the column of row numbers in exported tables; the first row of the data set has the number 1.
+#: Header of the column of row numbers in exported tables. The first row of the data set has number 1.
 ROW = "row (from 1)"
 
 
@@ -50,7 +50,7 @@ class Comparison:
     plan
         Plan of the training.
     result, fronts
-        Result of the run, and its fronts for the sensitive column in view, by objective.
+        Result of the run, and its Pareto fronts for the sensitive column in view, by objective.
     objective
         Id of the objective in view; models are trained for ``plan.objective``.
     measure
@@ -70,7 +70,7 @@ class Comparison:
 
     @property
     def front(self) -> Front:
-        """Front for the objective in view."""
+        """Pareto front for the objective in view."""
         return self.fronts[self.objective]
 
     @property
@@ -80,7 +80,7 @@ class Comparison:
 
     @property
     def refit_plan(self) -> Sweep:
-        """Plan to refit a model to all rows; it has the tuned settings if the run tuned its settings."""
+        """Plan for refitting a model to all rows, with the tuned settings if the run tuned them."""
         tuning = self.result.tuning
         if tuning is None:
             return self.plan
@@ -116,8 +116,8 @@ class Comparison:
 
     def groups_called(self, table: pd.DataFrame) -> list[str]:
         """Return the name of each group: a combination of attributes, or a range of the sensitive column."""
-        cells, ends = self.front.cells_called, zip(table["s_low"], table["s_high"], strict=True)
-        return [cells[int(low)] if cells else span(low, high) for low, high in ends]
+        cells, limits = self.front.cells_called, zip(table["s_low"], table["s_high"], strict=True)
+        return [cells[int(low)] if cells else span(low, high) for low, high in limits]
 
     @cached_property
     def classes_called(self) -> str:
@@ -188,8 +188,8 @@ class Comparison:
 
     def called(self, point: ModelKey) -> str:
         """Return the short name of point A or B; it includes the method if A and B have different methods."""
-        differ = not (self.a.is_standard or self.b.is_standard) and self.a.method != self.b.method
-        return point.title if differ else point.name
+        both_named = not (self.a.is_standard or self.b.is_standard) and self.a.method != self.b.method
+        return point.title if both_named else point.name
 
     def mean(self, measure: str, point: ModelKey) -> float:
         """Return the mean of a measure over the splits, on test rows."""
@@ -202,7 +202,7 @@ class Comparison:
 
     @property
     def is_of_one_point(self) -> bool:
-        """Return whether A and B are the same model."""
+        """Return True if A and B are the same model."""
         return self.a == self.b or (self.a.is_standard and self.b.is_standard)
 
     def edge(self, point: ModelKey) -> float:
@@ -210,9 +210,9 @@ class Comparison:
         return self.front.figure(self.measure, point).edge
 
     def has_link(self, point: ModelKey) -> bool:
-        """Return whether the omnibus test detects a link with the sensitive column.
+        """Return True if the omnibus test detects a link with the sensitive column.
 
-        If the run has no omnibus test, return whether the measure in view exceeds its limit.
+        Without an omnibus test, return True if the measure in view exceeds its limit.
         """
         p_value = self.verdict_p(point)
         if np.isnan(p_value):
@@ -224,7 +224,7 @@ class Comparison:
         return self.front.figure(VERDICT, point).p
 
     def found_by(self, point: ModelKey) -> tuple[str, float, float] | None:
-        """Return the measure with the strongest evidence in the omnibus test, and its mean and limit.
+        """Return the measure that shows the clearest link in the omnibus test, and its mean and limit.
 
         Return None if the run has no omnibus test.
         """
@@ -232,20 +232,20 @@ class Comparison:
         if np.isnan(verdict.by):
             return None
         component = list(COMPONENTS.values())[int(verdict.by)]
-        called = component.called.format(u=f"the {self.objective_seen.audited}", v=self.sensitive_called)
-        if self.classes_called and not called.startswith("the sum"):
-            called = f"the square of {called}, summed over the classes,"
-        return called, verdict.value, verdict.edge
+        name = component.called.format(u=f"the {self.objective_seen.audited}", v=self.sensitive_called)
+        if self.classes_called and not name.startswith("the sum"):
+            name = f"the square of {name}, summed over the classes,"
+        return name, verdict.value, verdict.edge
 
     @property
     def first_point_without_link(self) -> ModelKey | None:
         """Model of B's method with the smallest λ at which test and measure in view find no link."""
         front, method = self.front, self.b.method
-        own = trained_points(front.rows(self.measure), standard_of=method)
-        lams = own.loc[own["method"] == method, "lam"].sort_values()
+        points_of_method = trained_points(front.rows(self.measure), standard_of=method)
+        lams = points_of_method.loc[points_of_method["method"] == method, "lam"].sort_values()
         points = (ModelKey(method, lam) for lam in lams)
-        within = (each for each in points if self.mean(self.measure, each) <= self.edge(each))
-        return next((each for each in within if not self.has_link(each)), None)
+        independent_points = (point for point in points if self.mean(self.measure, point) <= self.edge(point))
+        return next((point for point in independent_points if not self.has_link(point)), None)
 
     def error_in_words(self, point: ModelKey) -> str:
         """Format a point's error: RMSE in the target's unit, or deviance ÷ deviance of the mean."""
@@ -254,7 +254,7 @@ class Comparison:
         return with_unit(number(self.mean("rmse", point)), self.unit)
 
     def curve_point(self, point: ModelKey) -> ModelKey:
-        """Return the slider's stop at this point: a trained model, or a blend of two trained models."""
+        """Return the slider's position at this point: a trained model, or a blend of two trained models."""
         stops = points_of_plan(self.plan, point.method) if point.method in self.plan.methods else ()
         return next((stop for stop in stops if stop == point), THE_STANDARD)
 
@@ -321,13 +321,13 @@ class Comparison:
         return {point: densities(u, s, grid=grid) for point, (u, s) in audited.items()}
 
     def audited_of_first_split(self, point: ModelKey) -> tuple[Array, Array]:
-        """Return predictions or residuals, and s, on the test rows of the first split that has this point."""
+        """Return predictions or residuals, and s, for test rows of the first split that has this point."""
         split, y_pred = next(iter(self.predictions(point).items()))
         rows = self.result.splits[split].test
         return np.asarray(self.objective_seen.audit(y_pred[rows], self.result.target[rows])), self.s[rows]
 
     def importance(self, kind: str = "importance") -> pd.DataFrame | None:
-        """Return ``importance`` or ``reliance`` of features for A and B, or for the model nearest to a blend.
+        """Return ``importance`` or ``reliance`` of features for A and B (for a blend, of the nearest model).
 
         The columns ``feature``, ``a`` and ``b`` contain means over the splits. Return None if the run did not
         compute :func:`fairdash.training.importance.permutation_importance`.
@@ -357,14 +357,14 @@ class Comparison:
                     self.sensitive: self.s[self.result.splits[j].test],
                     self.target: self.result.target[self.result.splits[j].test],
                 }
-                | {name: found[j][self.result.splits[j].test] for name, found in names.items()}
+                | {name: prices[j][self.result.splits[j].test] for name, prices in names.items()}
             )
             for j in sorted(a.keys() & b.keys())
         ]
         return pd.concat(parts, ignore_index=True)
 
     def is_more_dependent_than_its_models(self) -> bool:
-        """Return whether B is a blend of two trained models and shows more dependence than either of them.
+        """Return True if B is a blend of two trained models with more dependence than each of them.
 
         A blend's error never exceeds the larger error of the two models
         (:func:`fairdash.evaluation.tradeoff_curve`).
@@ -372,5 +372,5 @@ class Comparison:
         blend = self.curve_point(self.b)
         if blend.is_trained:
             return False
-        ends = (ModelKey(blend.method, lam) for lam in (blend.low, blend.high))
-        return self.mean(self.measure, self.b) > max(self.mean(self.measure, end) for end in ends)
+        models_of_blend = (ModelKey(blend.method, lam) for lam in (blend.low, blend.high))
+        return self.mean(self.measure, self.b) > max(self.mean(self.measure, end) for end in models_of_blend)

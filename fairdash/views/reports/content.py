@@ -1,6 +1,6 @@
 """Content of the Trade-off page and the report: figures with tables, findings, facts and limits.
 
-The content is plain text in blocks (:mod:`fairdash.views.blocks`); the caller must escape it.
+The content is text in blocks (:mod:`fairdash.views.blocks`) without HTML; the caller must escape it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from fairdash.dependence import REGISTRY
 from fairdash.evaluation.quantile_profile import ROWS_PER_GROUP
 from fairdash.tables.leak_check import check_data
 from fairdash.training.device import TITLES
-from fairdash.training.methods import PATHS, ModelKey, apart_in_words
+from fairdash.training.methods import PATHS, ModelKey, separation_in_words
 from fairdash.training.settings import OBJECTIVES
 from fairdash.training.split_kinds import SPLITS
 from fairdash.utils.classes import attributes_of
@@ -30,7 +30,7 @@ from fairdash.views.reports.sentences import named, nothing_learned, of_values
 
 
 def has_groups(comparison: Comparison) -> bool:
-    """Return whether every split has enough test rows for averages by group; if not, reports omit these."""
+    """Return True if every split has enough test rows for averages by group; otherwise, reports omit them."""
     return min(len(split.test) for split in comparison.result.splits) >= ROWS_PER_GROUP
 
 
@@ -79,9 +79,9 @@ def measures(comparison: Comparison) -> dict[str, str]:
     """Return an explanation of each measure in the report, by the measure's name."""
     entries = [REGISTRY[id] for id in comparison.front.measures]
     return {
-        tables.in_full(each): f"0 means: {each.zero}. 1 means: {each.one}. This measure misleads in this "
-        f"case: {each.fails_when} Source: {each.source}."
-        for each in entries
+        tables.in_full(entry): f"0 means: {entry.zero}. 1 means: {entry.one}. This measure misleads in this "
+        f"case: {entry.fails_when} Source: {entry.source}."
+        for entry in entries
     }
 
 
@@ -99,9 +99,9 @@ def summary(comparison: Comparison) -> list[str]:
         f"{comparison.shown(comparison.front.error, comparison.a)} for {named(comparison.a)}, "
         f"{comparison.shown(comparison.front.error, comparison.b)} at {comparison.called(comparison.b)}."
     )
-    moved = with_unit(number(comparison.mean_change), comparison.unit)
+    change_text = with_unit(number(comparison.mean_change), comparison.unit)
     parts.append(
-        f"Predictions change by {moved} on average. {sentences.who_pays(comparison)} "
+        f"Predictions change by {change_text} on average. {sentences.who_pays(comparison)} "
         f"{sentences.level(comparison)}"
     )
     if not comparison.b.is_standard:
@@ -121,26 +121,26 @@ def of_points(comparison: Comparison) -> list[str]:
 
 
 def limits_of_comparison(comparison: Comparison) -> list[str]:
-    """List the limits of the results, as far as these limits follow from the numbers of this comparison."""
-    seen, symbol, point = comparison.objective_seen, REGISTRY[comparison.measure].symbol, comparison.b
+    """List those limits of the results that follow from the numbers of this comparison."""
+    objective, symbol, point = comparison.objective_seen, REGISTRY[comparison.measure].symbol, comparison.b
     n_test, n_splits = len(comparison.result.splits[0].test), len(comparison.result.splits)
     blind = f"{symbol} misses some links"
     if np.isfinite(comparison.verdict_p(point)):
         blind += ", and the joint test of several measures misses weak links"
     sentences = {
-        f"The {seen.audited} may still depend on {comparison.sensitive_called}. With {n_test:,} "
+        f"The {objective.audited} may still depend on {comparison.sensitive_called}. With {n_test:,} "
         f"test rows, values of {symbol} below {number(comparison.edge(point))} do not indicate a "
         f"link, but {blind}.": True,
         "No result applies to a single person. All results are averages or distributions of groups.": True,
         f"The run used {comparison.sample}. Results on all rows may differ.": bool(comparison.sample),
         "The run had one split. Another random split would give different numbers.": n_splits == 1,
         f"The models were trained for {OBJECTIVES[comparison.plan.objective].title.lower()}. Models trained "
-        f"for {seen.title.lower()} would give different results.": (
+        f"for {objective.title.lower()} would give different results.": (
             comparison.objective != comparison.plan.objective
         ),
         f"This point is {blended(comparison, point)}. A model trained at λ = {point.lam:g} would have "
         "different predictions.": not comparison.curve_point(point).is_trained,
-        apart_in_words(point.method, len(attributes_of(comparison.result.sensitive))): True,
+        separation_in_words(point.method, len(attributes_of(comparison.result.sensitive))): True,
         "This blend is not a good choice, because each of its two trained models shows less dependence.": (
             comparison.is_more_dependent_than_its_models()
         ),
@@ -168,12 +168,12 @@ def data_facts(comparison: Comparison, dataset: Dataset | None) -> dict[str, str
         facts["Features"] = "not listed, because the data set is not available"
     else:
         roles = dataset.roles
-        together = "a group's rows stay together in folds and when noise floors are computed"
+        group_note = "a group's rows stay together in folds and when noise floors are computed"
         facts |= {
             "Exposure": roles.weight or "none: all rows have equal weight",
             "Group": ""
             if dataset.group is None
-            else f"{roles.group}, with {dataset.group.nunique():,} groups: {together}",
+            else f"{roles.group}, with {dataset.group.nunique():,} groups: {group_note}",
             "Time": roles.time or "",
             f"Features ({len(roles.features)})": ", ".join(roles.features),
             "Columns that reveal the target": _leak_findings(dataset),
@@ -215,7 +215,7 @@ def training_facts(comparison: Comparison) -> dict[str, str]:
         **_tuned_settings(comparison),
         "Seed": f"{plan.random_state} (splits, initial weights, mini-batches)",
         "Trained on": f"{TITLES.get(result.device, result.device)}, in {result.seconds:.0f} s",
-        "Trained with": ", ".join(" ".join(each) for each in result.versions.items()) or "not kept",
+        "Trained with": ", ".join(" ".join(pair) for pair in result.versions.items()) or "not kept",
     }
 
 
@@ -261,20 +261,20 @@ def limits(comparison: Comparison) -> list[str]:
         "rows. They do not include the uncertainty due to the choice of training rows.": True,
         "Errors, amounts and averages by group are weighted by exposure. Measures that accept no weights "
         "count every row once.": comparison.result.weight is not None,
-        "References use the sensitive attribute to set a price, and the models do not. References show what "
-        "is possible; do not charge them as prices.": len(comparison.front.references) > 0,
+        "Reference prices use the sensitive attribute, and the models do not. Reference prices show what is "
+        "possible; do not charge them.": len(comparison.front.references) > 0,
     }
     return [sentence for sentence, holds in sentences.items() if holds]
 
 
 def blended(comparison: Comparison, point: ModelKey) -> str:
     """Describe a blend by the weights of its two trained models."""
-    place = comparison.curve_point(point)
-    rest = "the standard model" if place.low == 0 else f"the model at λ = {place.low:g}"
-    share = percent(place.share, decimals=0)
+    blend = comparison.curve_point(point)
+    model_text = "the standard model" if blend.low == 0 else f"the model at λ = {blend.low:g}"
+    share = percent(blend.share, decimals=0)
     return (
-        f"a blend, {share} of the model at λ = {place.high:g} and {percent(1 - place.share, decimals=0)} "
-        f"of {rest}"
+        f"a blend, {share} of the model at λ = {blend.high:g} and {percent(1 - blend.share, decimals=0)} "
+        f"of {model_text}"
     )
 
 
@@ -282,11 +282,11 @@ def _with_meaning(comparison: Comparison, column: str, unit: str, dataset: Datas
     meaning = "" if dataset is None else dataset.meanings.get(column, "")
     name = comparison.called_column(column)
     header = f"column {column}" if name != column else ""
-    about: Sequence[str] = [text for text in (unit, header, meaning) if text]
-    return f"{name} ({'; '.join(about)})" if about else name
+    header_parts: Sequence[str] = [text for text in (unit, header, meaning) if text]
+    return f"{name} ({'; '.join(header_parts)})" if header_parts else name
 
 
 def _setting(value: object) -> str:
     if isinstance(value, list):
-        return "–".join(str(each) for each in value)
+        return "–".join(str(item) for item in value)
     return "none" if value is None else str(value)

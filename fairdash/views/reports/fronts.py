@@ -42,12 +42,12 @@ ERROR_TITLES: Mapping[str, str] = MappingProxyType(
 )
 
 
-#: Maximum number of the front's points that are shown beside an existing price.
+#: Maximum number of points of the front that are shown beside an existing price.
 MAX_NEAREST = 3
-#: Number, and its standard error, which is NaN if it is unknown.
+#: Number and its standard error. The standard error is NaN if it is unknown.
 Estimate = tuple[float, float]
 UNKNOWN: Estimate = (math.nan, math.nan)
-#: Query for the reference with the lowest error among prices that are independent of the attribute.
+#: Query for the reference with the lowest error, among prices that are independent of the attribute.
 WHOLE_BARYCENTRE = "method == 'barycentre' and lam == 1"
 
 
@@ -60,8 +60,8 @@ def mean_over_splits(draws: NDArray[np.float64], *, test_to_train: float) -> Est
 
 def least_error_of(references: pd.DataFrame, error: str) -> Estimate:
     """Return the error of the barycentre at full strength; :data:`UNKNOWN` if it is not in `references`."""
-    whole = of_measure(references, error).query(WHOLE_BARYCENTRE)
-    return (float(whole["value"].iloc[0]), float(whole["se"].iloc[0])) if len(whole) else UNKNOWN
+    rows = of_measure(references, error).query(WHOLE_BARYCENTRE)
+    return (float(rows["value"].iloc[0]), float(rows["se"].iloc[0])) if len(rows) else UNKNOWN
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +74,7 @@ class Front:
         Id of the objective, and name of the sensitive column, of a combination, or of all columns together
         (:func:`fairdash.evaluation.crossed_cells.views_of`).
     test, validation
-        Means over the splits with standard errors, one row per method, stop and measure
+        Means over the splits with standard errors, one row per method, slider position and measure
         (:func:`fairdash.evaluation.summarise_splits`); `validation` may be empty.
     single
         Values on the test rows of each split.
@@ -116,7 +116,7 @@ class Front:
 
     @classmethod
     def of(cls, result: SweepResult, *, objective: str, sensitive: str) -> Front:
-        """Make the front of one objective and one sensitive column from the result of a run."""
+        """Return the Pareto front of one objective and one sensitive column, from the result of a run."""
         summarise = partial(summarise_splits, test_to_train=result.test_to_train)
         column = views_of(result.sensitive, result.paths[objective]).get(sensitive, sensitive)
         path = of_sensitive(result.paths[objective], column)
@@ -159,7 +159,7 @@ class Front:
 
     @property
     def measures(self) -> list[str]:
-        """Ids of the measures that the front contains."""
+        """Ids of the measures that the Pareto front contains."""
         return [id for id in REGISTRY if id in self._measured]
 
     @property
@@ -207,7 +207,7 @@ class Front:
         return float(means.loc[means["method"] == MEAN, "value"].iloc[0]) if len(means) else math.nan
 
     def rows(self, measure: str) -> pd.DataFrame:
-        """Return a measure's or an error's test values, one row per method and stop of the slider."""
+        """Return a measure's or an error's test values, one row per method and position of the slider."""
         if measure not in self._tables:
             self._tables[measure] = of_measure(self.test, measure)
         return self._tables[measure]
@@ -220,7 +220,7 @@ class Front:
         """Return the test values of a measure at a point; NaN if the measure was not computed."""
         if measure not in self._measured:
             return Figure(math.nan)
-        # The rows of any method include the standard model (λ = 0).
+        # The standard model (λ = 0) is among the rows of any method.
         value = self._figures.get((measure, point.method, point.lam))
         value = value or self._figures.get((measure, None, point.lam))
         if value is None:
@@ -229,19 +229,20 @@ class Front:
 
     @cached_property
     def opening(self) -> float:
-        """Initial weight λ of the slider, which removes half of the dependence that exceeds the noise floor.
+        """Initial weight λ of the slider; it removes about half of the dependence above the noise floor.
 
-        The weight is computed from means of the first method on validation rows, for the default measure. A
-        trained weight is chosen if it removes between a third and two thirds of the excess; otherwise, the
-        nearest stop of the slider is chosen. If there are no validation rows or no excess, the weight is the
-        middle one of the trained weights, including 0.
+        The weight is computed from means of the first method on validation rows, for the default measure. The
+        initial weight is the trained weight that removes most nearly half of the excess, if it removes
+        between a third and two thirds. Otherwise, the initial weight is that of the slider position that
+        removes most nearly half of the excess. If there are no validation rows or no excess, the initial
+        weight is the middle one of the trained weights, including 0.
         """
         measure, method = self.default_measure, self.methods[0]
         if len(self.validation):
             rows = of_measure(self.validation, measure)
             rows = rows[rows["method"] == method].sort_values("lam")
-            # Noise floors exist only for test rows. They also apply to validation rows, whose number is
-            # similar.
+            # Only test rows have noise floors. They are used for validation rows as well, because the numbers
+            # of rows are similar.
             top, floor = rows["value"].iloc[0], self.rows(measure)["floor"].mean()
             if top > floor:
                 removed = (top - rows["value"]) / (top - floor)
@@ -249,12 +250,12 @@ class Front:
                 stops = rows[is_middle] if is_middle.any() else rows
                 return float(stops["lam"].loc[(removed[stops.index] - 0.5).abs().idxmin()])
         stops = self.rows(measure)
-        trained = stops.loc[(stops["method"] == method) & (stops["share"] == 0), "lam"]
-        return float(trained.sort_values().iloc[len(trained) // 2])
+        trained_lams = stops.loc[(stops["method"] == method) & (stops["share"] == 0), "lam"]
+        return float(trained_lams.sort_values().iloc[len(trained_lams) // 2])
 
     @cached_property
     def drawn(self) -> dict[tuple[Any, ...], Mapping[str, Any]]:
-        """Cache of charts as plain values; the charts do not yet contain the selected points."""
+        """Cache of charts, as plain values, without the points that the user selects."""
         return {}
 
     @cached_property
@@ -269,17 +270,17 @@ class Front:
 
 
 def fronts_of(result: SweepResult, *, sensitive: str) -> dict[str, Front]:
-    """Return the fronts for one sensitive column, by objective."""
-    return {each: Front.of(result, objective=each, sensitive=sensitive) for each in result.paths}
+    """Return the Pareto fronts for one sensitive column, by objective."""
+    return {name: Front.of(result, objective=name, sensitive=sensitive) for name in result.paths}
 
 
 def parse_point(front: Front, text: str) -> ModelKey:
-    """Return the model that a text names, such as ``"standard"`` or ``"hgr_nn:0.5"`` (method and weight).
+    """Return the model with this name, such as ``"standard"`` or ``"hgr_nn:0.5"`` (method and weight).
 
     Raises
     ------
     OptionError
-        The front does not have this point.
+        The Pareto front does not contain this point.
     """
     key = ModelKey.parse(text)
     point = key if text == STANDARD else point_of(front, key.method, key.lam)
@@ -292,45 +293,45 @@ def point_of(front: Front, method: str, lam: float) -> ModelKey:
     Raises
     ------
     OptionError
-        The front does not have this point.
+        The Pareto front does not contain this point.
     """
     get_entry({id: id for id in front.methods}, method, option="method")
     stops = front.rows(front.error)
     lams = stops.loc[stops["method"] == method, "lam"]
-    points = [ModelKey(method, float(each)) for each in lams if f"{each:g}" == f"{lam:g}"]
+    points = [ModelKey(method, float(value)) for value in lams if f"{value:g}" == f"{lam:g}"]
     if points:
         return points[0]
-    nearest = sorted(lams, key=lambda each: abs(each - lam))[:3]
+    nearest = sorted(lams, key=lambda value: abs(value - lam))[:3]
     raise OptionError.of(
         f"The path has no point at λ = {lam:g}",
-        f"The nearest are {', '.join(f'{each:g}' for each in sorted(nearest))}.",
+        f"The nearest are {', '.join(f'{value:g}' for value in sorted(nearest))}.",
         column="lam",
     )
 
 
 def nearest_points(front: Front) -> pd.DataFrame:
-    """Return the existing price and the front's points that are nearest to it, on the same test rows.
+    """Return the existing price and the nearest points of the Pareto front, on the same test rows.
 
     Returns
     -------
     DataFrame
         One row for the price, then one row per point, nearest first, with means over the splits: method, lam,
-        error, error_se, dependence, dependence_se, floor. To compute distances, error and dependence are each
-        divided by their range over the price and the points. If the run's data had no existing price, the
-        table has points from the smallest to the largest λ.
+        error, error_se, dependence, dependence_se, floor. For distances, error and dependence are each
+        divided by their range over the price and the points. If the data of the run have no existing price,
+        the table has points from the smallest to the largest λ.
     """
     price = front.baselines[front.baselines["method"] == PRICE]
-    error, own = (
-        pd.concat([of_measure(rows, each) for rows in (price, front.test) if len(rows)], ignore_index=True)
-        for each in (front.error, front.default_measure)
+    error, values = (
+        pd.concat([of_measure(rows, name) for rows in (price, front.test) if len(rows)], ignore_index=True)
+        for name in (front.error, front.default_measure)
     )
     table = error[["method", "lam"]].assign(error=error["value"], error_se=error["se"])
-    table = table.assign(dependence=own["value"], dependence_se=own["se"], floor=own["floor"])
+    table = table.assign(dependence=values["value"], dependence_se=values["se"], floor=values["floor"])
     if price.empty:
         ordered = table.sort_values("lam", kind="stable", ignore_index=True)
         return ordered.iloc[np.unique(np.linspace(0, len(ordered) - 1, MAX_NEAREST + 1).round().astype(int))]
-    places = table[["error", "dependence"]].to_numpy(dtype=float)
-    distance = np.hypot(*((places - places[0]) / np.maximum(np.ptp(places, axis=0), 1e-300)).T)
+    coordinates = table[["error", "dependence"]].to_numpy(dtype=float)
+    distance = np.hypot(*((coordinates - coordinates[0]) / np.maximum(np.ptp(coordinates, axis=0), 1e-300)).T)
     return table.iloc[np.argsort(distance, kind="stable")[: MAX_NEAREST + 1]].reset_index(drop=True)
 
 
@@ -359,10 +360,10 @@ class ComparedRun:
 def differences(runs: Sequence[ComparedRun]) -> str:
     """Explain in a sentence why these runs can't be shown in one chart; "" if they can."""
     kinds = {
-        "target": [each.result.target_name for each in runs],
-        "sensitive columns": [" and ".join(each.result.sensitive.columns) for each in runs],
-        "objective": [OBJECTIVES[each.result.objective].title for each in runs],
-        "loss": [each.result.sweep.settings.loss for each in runs],
+        "target": [run.result.target_name for run in runs],
+        "sensitive columns": [" and ".join(run.result.sensitive.columns) for run in runs],
+        "objective": [OBJECTIVES[run.result.objective].title for run in runs],
+        "loss": [run.result.sweep.settings.loss for run in runs],
     }
     parts = [f"{kind} ({few(dict.fromkeys(each))})" for kind, each in kinds.items() if len(set(each)) > 1]
     if not parts:
@@ -373,9 +374,9 @@ def differences(runs: Sequence[ComparedRun]) -> str:
 def remarks(runs: Sequence[ComparedRun]) -> list[str]:
     """Return notes on the comparison of runs in one chart."""
     notes = []
-    if len({each.data for each in runs}) > 1:
+    if len({run.data for run in runs}) > 1:
         notes.append("The runs use different data, or different rows or features of the same data.")
-    if len({(each.result.sweep.n_splits, each.result.sweep.random_state) for each in runs}) > 1:
+    if len({(run.result.sweep.n_splits, run.result.sweep.random_state) for run in runs}) > 1:
         notes.append(
             "The runs are evaluated on different test rows, so differences that are smaller than the "
             "standard errors may be due to chance."
@@ -384,8 +385,8 @@ def remarks(runs: Sequence[ComparedRun]) -> list[str]:
 
 
 def shared_measures(fronts: Sequence[Front]) -> list[str]:
-    """Return the ids of the measures that all fronts contain; the default of the first front comes first."""
-    shared = [id for id in fronts[0].measures if all(id in each.measures for each in fronts)]
+    """Return ids of measures that all Pareto fronts contain; the default of the first front comes first."""
+    shared = [id for id in fronts[0].measures if all(id in front.measures for front in fronts)]
     return sorted(shared, key=lambda id: id != fronts[0].default_measure)
 
 
@@ -394,8 +395,8 @@ def table_of(runs: Sequence[ComparedRun], fronts: Sequence[Front], *, measure: s
     parts = []
     symbol = REGISTRY[measure].symbol
     for run, front in zip(runs, fronts, strict=True):
-        every = (front.rows(each) for each in (front.error, measure))
-        rows, own = (trained_points(each, standard_of=front.methods[0]) for each in every)
+        row_tables = (front.rows(name) for name in (front.error, measure))
+        rows, values = (trained_points(table, standard_of=front.methods[0]) for table in row_tables)
         points = [ModelKey(method, lam) for method, lam in zip(rows["method"], rows["lam"], strict=True)]
         parts.append(
             pd.DataFrame(
@@ -409,9 +410,9 @@ def table_of(runs: Sequence[ComparedRun], fronts: Sequence[Front], *, measure: s
                     "Splits": rows["n_splits"].to_numpy(),
                     "Test error": rows["value"].to_numpy(),
                     "± of error": rows["se"].to_numpy(),
-                    symbol: own["value"].to_numpy(),
-                    f"± of {symbol}": own["se"].to_numpy(),
-                    "Independence below": own["edge"].to_numpy(),
+                    symbol: values["value"].to_numpy(),
+                    f"± of {symbol}": values["se"].to_numpy(),
+                    "Independence below": values["edge"].to_numpy(),
                     "Link? (p of joint test)": [front.figure(VERDICT, point).p for point in points],
                 }
             )

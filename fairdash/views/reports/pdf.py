@@ -9,9 +9,9 @@ from fairdash.errors import MissingPackageError
 from fairdash.storage import sha256
 
 _HASHED = {"sha256": "input file", "rows_sha256": "cells used"}
-#: Style in addition to the document's style: hashes are in small type, and a page break within a table is
-#: allowed only if the table is long. The rules are marked important, because WeasyPrint otherwise prefers the
-#: document's style.
+#: Style that is added to the style of the document. Hashes are in small type, and only a long table may have
+#: a page break. The rules are marked important, because WeasyPrint would otherwise prefer the document's
+#: style.
 _STYLE = """table:has(tr:nth-child(25)) {{ break-inside: auto !important; }}
 @page {{
   margin-bottom: 20mm !important;
@@ -29,8 +29,8 @@ def as_pdf(document: bytes, origin: Mapping[str, Any]) -> bytes:
     document
         HTML that needs no script and loads no other files, such as a document for filing.
     origin
-        Origin of the audited table (:attr:`fairdash.auditing.result.Findings.origin`), whose hashes the foot
-        of each page shows, together with the document's hash.
+        Origin of the audited table (:attr:`fairdash.auditing.result.Findings.origin`), whose hashes are shown
+        at the foot of each page, together with the hash of the document.
 
     Raises
     ------
@@ -48,12 +48,12 @@ def as_pdf(document: bytes, origin: Mapping[str, Any]) -> bytes:
 
 
 def printer() -> Any:
-    """Import and return WeasyPrint; call this before a long computation, because it may raise an error.
+    """Import and return WeasyPrint; call this before a long computation, so that errors come early.
 
     Raises
     ------
     MissingPackageError
-        WeasyPrint, or the library pango, with which WeasyPrint draws text, is not installed.
+        WeasyPrint is not installed, or pango, its library for text.
     """
     try:
         import weasyprint

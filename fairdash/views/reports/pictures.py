@@ -21,7 +21,7 @@ from fairdash.views.reports import sentences
 from fairdash.views.reports.comparison import Comparison
 from fairdash.views.reports.fronts import UNKNOWN, Front, least_error_of
 
-#: Colour of point A if A is not the standard model; the theme has a colour for the standard model.
+#: Colour of point A, unless A is the standard model, whose colour the theme defines.
 COLOUR_OF_A = OTHERS[0]
 #: Axis titles for the two measures of a feature's importance.
 _FEATURE_AXES = {
@@ -61,7 +61,7 @@ def profile(comparison: Comparison, *, objective: str, theme: Theme, by_value: b
 
 
 def front(comparison: Comparison, *, theme: Theme) -> Picture:
-    """Return a figure of the front: all methods, other prices, the noise floor, and the points A and B."""
+    """Return a figure of the Pareto front: all methods, other prices, the noise floor, points A and B."""
     front, symbol = comparison.front, REGISTRY[comparison.measure].symbol
     method = comparison.b.method if comparison.b.method in front.methods else front.methods[0]
     noise = replace(comparison, b=ModelKey(method, 0.0)).first_point_without_link
@@ -98,7 +98,7 @@ def front(comparison: Comparison, *, theme: Theme) -> Picture:
 
 
 def _place(comparison: Comparison, point: ModelKey) -> tuple[float, float]:
-    """Return dependence and error of a point: its position in the figure of the front."""
+    """Return dependence and error of a point, which are its position in the figure of the Pareto front."""
     return comparison.mean(comparison.measure, point), comparison.mean(comparison.front.error_shown, point)
 
 
@@ -109,7 +109,7 @@ def _mark(comparison: Comparison, point: ModelKey, text: str, colour: str, symbo
 
 
 def _front_without_marks(front: Front, *, unit: str, **view: Any) -> Mapping[str, Any]:
-    # Cache the figure without marks, because building it takes several times as long as adding the marks.
+    # The figure without marks is cached. Building it takes several times as long as adding the marks.
     key = tuple(view.values())
     if key not in front.drawn:
         least_error = UNKNOWN
@@ -183,7 +183,7 @@ def objectives(comparison: Comparison, *, theme: Theme) -> Picture:
 
 
 def features(comparison: Comparison, *, kind: str, theme: Theme) -> Picture | None:
-    """Return a figure of the features' ``"reliance"`` or ``"importance"``; None if not measured."""
+    """Return a figure of the ``"reliance"`` or ``"importance"`` of features; None if it was not measured."""
     table = comparison.importance(kind)
     if table is None:
         return None

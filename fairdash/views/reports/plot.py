@@ -65,7 +65,7 @@ def front(
         Result of :func:`fairdash.references` on the same splits; its prices are drawn in addition to the
         models.
     dark
-        Whether to use colours that suit a dark page.
+        True uses colours that suit a dark page.
 
     Raises
     ------
@@ -78,28 +78,28 @@ def front(
             f"Run the sweep again with “{STANDARD}” among the methods.",
             column="methods",
         )
-    together = sensitive is None and len(result.sensitive.columns) > 1
+    is_joint = sensitive is None and len(result.sensitive.columns) > 1
     first = str(result.sensitive.columns[0])
     frames = _of_all_columns(result.frames, first)
-    if together and (frames[result.objective]["column"] == first).any():
-        paths, baselines = (_of_all_columns(each, first) for each in (result.paths, result.baselines))
-        both = replace(result, frames=frames, paths=paths, baselines=baselines)
-        seen = _compared(both, method, 0.0, None)
-        seen_front = replace(seen.front, sensitive="the sensitive attribute")
+    if is_joint and (frames[result.objective]["column"] == first).any():
+        paths, baselines = (_of_all_columns(table, first) for table in (result.paths, result.baselines))
+        extended = replace(result, frames=frames, paths=paths, baselines=baselines)
+        objective = _compared(extended, method, 0.0, None)
+        seen_front = replace(objective.front, sensitive="the sensitive attribute")
     else:
-        seen = _compared(result, method, 0.0, sensitive)
-        seen_front = seen.front
+        objective = _compared(result, method, 0.0, sensitive)
+        seen_front = objective.front
     prices = seen_front.references.iloc[:0]
     if references is not None:
         test = references.figures[references.figures["part"] == "test"]
         test = of_sensitive(test, first if sensitive is None else sensitive)
         prices = summarise_splits(test, test_to_train=result.test_to_train)
     benchmarks = seen_front.baselines if dataset is not None else seen_front.baselines.iloc[:0]
-    drawn = replace(seen_front, references=prices, baselines=benchmarks, least_error=UNKNOWN)
-    measured = {id: id for id in drawn.measures}
+    front_drawn = replace(seen_front, references=prices, baselines=benchmarks, least_error=UNKNOWN)
+    measured = {id: id for id in front_drawn.measures}
     measure = get_entry(measured, next(iter(measured)) if measure is None else measure, option="measure")
-    shown = replace(seen, fronts={seen.objective: drawn}, measure=measure)
-    return pictures.front(shown, theme=theme_of(dark=dark)).figure
+    shown_front = replace(objective, fronts={objective.objective: front_drawn}, measure=measure)
+    return pictures.front(shown_front, theme=theme_of(dark=dark)).figure
 
 
 def profile(
@@ -125,7 +125,7 @@ def profile(
         Whether to place groups at their average value of the sensitive column; by default they are placed by
         rank.
     dark
-        Whether to use colours that suit a dark page.
+        True uses colours that suit a dark page.
 
     Raises
     ------
@@ -162,7 +162,7 @@ def dependence(dataset: Dataset, *, sensitive: str | None = None, dark: bool = F
     sensitive
         Name of the sensitive column; by default the first one.
     dark
-        Whether to use colours that suit a dark page.
+        True uses colours that suit a dark page.
 
     Raises
     ------
@@ -187,14 +187,16 @@ def _compared(
     result: SweepResult, method: str | None, lam: float | None, sensitive: str | None
 ) -> Comparison:
     """Compare a model, by default of the first fair method, with the standard model."""
-    fair = {each: each for each in result.sweep.methods if each != STANDARD} or {STANDARD: STANDARD}
+    fair = {method: method for method in result.sweep.methods if method != STANDARD} or {STANDARD: STANDARD}
     method = get_entry(fair, next(iter(fair)) if method is None else method, option="method")
-    trained = result.members.loc[result.members["method"] == method, "lam"]
-    lams = {f"{each:g}": float(each) for each in sorted({0.0, *trained} if lam == 0 else {*trained})}
+    trained_lams = result.members.loc[result.members["method"] == method, "lam"]
+    lams = {
+        f"{value:g}": float(value) for value in sorted({0.0, *trained_lams} if lam == 0 else {*trained_lams})
+    }
     chosen = list(lams)[len(lams) // 2] if lam is None else f"{lam:g}"
     if result.paths[result.objective].empty:
-        # A sweep with only the standard model has no slider positions, so the standard model is made the only
-        # one.
+        # Only the standard model was trained, so there are no slider positions. Its results become the only
+        # point of the path.
         paths = {objective: frame.assign(share=0.0) for objective, frame in result.frames.items()}
         result = replace(result, paths=paths)
     fronts = fronts_of(result, sensitive=_sensitive(map(str, result.sensitive.columns), sensitive))
@@ -211,7 +213,7 @@ def _compared(
 
 
 def _of_all_columns(tables: Mapping[str, pd.DataFrame], name: str) -> dict[str, pd.DataFrame]:
-    """Return the results for all sensitive columns together, under the name of one column."""
+    """Return the results for all sensitive columns jointly, under the name of one column."""
     figures = {}
     for objective, table in tables.items():
         joint = table[table["column"] == ""]
@@ -220,5 +222,5 @@ def _of_all_columns(tables: Mapping[str, pd.DataFrame], name: str) -> dict[str, 
 
 
 def _sensitive(columns: Iterable[str], column: str | None) -> str:
-    names = {each: each for each in columns}
+    names = {column: column for column in columns}
     return get_entry(names, next(iter(names)) if column is None else column, option="sensitive column")

@@ -1,4 +1,4 @@
-"""Export of a comparison as one HTML file, which any browser can open, and which loads nothing online."""
+"""Export of a comparison as one HTML file, for any browser; it loads nothing from the web."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def render_report(
     openings: Sequence[Confirmation] = (),
     log: Log | None = None,
 ) -> bytes:
-    """Render the report on a comparison as HTML.
+    """Return the report on a comparison as HTML.
 
     The same arguments give the same bytes, because the report does not contain the time of the export.
 
@@ -54,7 +54,7 @@ def render_report(
     bytes
         HTML document in UTF-8 of about 5 MB, most of which is plotly.js.
     """
-    title, seen = f"The cost of fairness: {comparison.title}", comparison.objective_seen
+    title, objective = f"The cost of fairness: {comparison.title}", comparison.objective_seen
     sample = f"{comparison.sample}; " if comparison.sample else ""
     all_rows = "all rows, " if comparison.sample else ""
     preview = (
@@ -69,7 +69,7 @@ def render_report(
             "small",
         ),
         *(Text(sentence, "answer") for sentence in content.summary(comparison)),
-        Text(f"{' '.join(content.of_points(comparison))} {seen.title}: {seen.meaning}", "small"),
+        Text(f"{' '.join(content.of_points(comparison))} {objective.title}: {objective.meaning}", "small"),
         *([preview] if is_preview else []),
         *(f"Note: {note}" for note in comparison.result.notes),
         *findings(comparison, openings),
@@ -91,37 +91,37 @@ def findings(comparison: Comparison, openings: Sequence[Confirmation] = ()) -> l
 def details(comparison: Comparison, *, dataset: Dataset | None = None, log: Log) -> list[Block]:
     """Return the report's blocks below the slider; results by group need enough rows in every split."""
     front = comparison.front
-    concerned: list[Block] = [
+    own_blocks: list[Block] = [
         "Some splits have fewer than 20 test rows, which is too few for results by group."
     ]
     if content.has_groups(comparison):
-        concerned = []
-        for objective in sorted(comparison.fronts, key=lambda each: each != comparison.objective):
-            concerned += [
+        own_blocks = []
+        for objective in sorted(comparison.fronts, key=lambda name: name != comparison.objective):
+            own_blocks += [
                 pictures.profile(comparison, objective=objective, theme=LIGHT),
                 tables.profile(comparison, objective),
             ]
-        concerned += content.spread(comparison, theme=LIGHT)
+        own_blocks += content.spread(comparison, theme=LIGHT)
         if not comparison.is_of_one_point:
-            concerned += content.who_pays(comparison, theme=LIGHT)
+            own_blocks += content.who_pays(comparison, theme=LIGHT)
     models: list[Block] = [tables.trained(comparison, method) for method in front.methods]
     models.append(tables.hypervolumes(comparison))
     if len(front.baselines):
         models.append(tables.benchmarks(comparison))
     if len(front.references):
         models.append(tables.references(comparison))
-    done: list[Block] = [tables.history(log)] if log.events else []
+    blocks: list[Block] = [tables.history(log)] if log.events else []
     if not log.is_whole:
-        done.insert(0, "The log was changed: lines were altered or are missing.")
+        blocks.insert(0, "The log was changed: lines were altered or are missing.")
     chapters: dict[str, list[Block]] = {
-        "Groups affected": concerned,
+        "Groups affected": own_blocks,
         "Predictions and residuals": content.both_objectives(comparison, theme=LIGHT),
         "Most important features": content.features(comparison, theme=LIGHT),
         "All models": models,
         "The data": [content.data_facts(comparison, dataset)],
         "Training": [content.training_facts(comparison)],
         "Software versions of this report": [content.versions_of_report()],
-        "Log of this run": done,
+        "Log of this run": blocks,
         "Measures explained": [content.measures(comparison)],
         "Limits": [content.limits(comparison)],
     }
@@ -129,14 +129,14 @@ def details(comparison: Comparison, *, dataset: Dataset | None = None, log: Log)
 
 
 def _moving(comparison: Comparison) -> list[Block]:
-    """Return the Trade-off page's figures with a slider that needs no server; [] if there are no groups."""
+    """Return the Trade-off page's figures, with a slider that needs no server; [] without groups."""
     if not content.has_groups(comparison) or comparison.is_of_one_point:
         return []
     stops = stops_of(comparison)
     away = [abs(float(lam) - comparison.b.lam) for lam in stops.lams]
     data = stage_of(comparison, stops, at=away.index(min(away)), theme=LIGHT)
-    for place, figure in enumerate(data["figures"], 1):
-        figure |= {"form": "svg", "name": f"fairdash-report-{place}"}
+    for number, figure in enumerate(data["figures"], 1):
+        figure |= {"form": "svg", "name": f"fairdash-report-{number}"}
     stage = templates().get_template("stage.html")
     code = {"script": Markup(stage_script()), "style": Markup(stage_style())}  # noqa: S704 - our own files
     return [Markup(stage.render(data=as_script_json(json.dumps(data)), **code))]  # noqa: S704 - escaped there

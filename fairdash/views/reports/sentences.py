@@ -24,14 +24,15 @@ from fairdash.views.reports.fronts import mean_over_splits
 
 #: Minimum z (estimate ÷ standard error) at which a gain or a link counts as detected.
 Z = 3.0
-#: Normal quantile for one-sided 95 % bounds, and minimum z that counts as a sign of a gain or a link.
+#: `_Z_ONE_SIDED`: normal quantile for one-sided 95 % bounds. `_Z_INDICATION`: minimum z that counts as a sign
+#: of a gain or a link.
 _Z_ONE_SIDED, _Z_INDICATION = 1.645, 0.5
 
 
 def shows_nothing(comparison: Comparison) -> bool:
-    """Return whether the front shows only noise; only fronts of the deviance are checked.
+    """Return True if the Pareto front shows only noise; only fronts of the deviance are checked.
 
-    If so, the model predicts no better than the average, or it has no dependence to reduce.
+    Only noise means that the model predicts no better than the average, or has no dependence to reduce.
     """
     gain = comparison.result.gain
     if comparison.front.error != "deviance":
@@ -40,33 +41,33 @@ def shows_nothing(comparison: Comparison) -> bool:
 
 
 def rows_that_would(comparison: Comparison) -> str:
-    """State how many rows would show the model's gain or its link with the attribute, and the assumption."""
+    """State the number of rows that would show the model's gain or link, and the assumption behind it."""
     gain, result = comparison.result.gain, comparison.result
-    n_rows, what = len(result.target), "gain"
+    n_rows, noun = len(result.target), "gain"
     if gain is not None and not gain.is_beyond_noise:
         z = (1 - gain.error) / gain.error_se if gain.error_se else 0.0
     else:
-        p, what = comparison.verdict_p(THE_STANDARD), "link"
+        p, noun = comparison.verdict_p(THE_STANDARD), "link"
         if np.isnan(p):
             return ""
         z = NormalDist().inv_cdf(1 - min(p, 0.999))
-        # Tests use at most this number of rows, so z refers to at most this number.
+        # Tests use at most this number of rows, so it is also the maximum number to which z refers.
         n_rows = round(n_rows * min(1.0, MAX_JUDGED_ROWS / len(result.splits[0].test)))
     too_few = "No curve is drawn, because all of its points would differ by no more than noise."
-    return f"{_rows_sentence(z, n_rows, what)} {too_few}"
+    return f"{_rows_sentence(z, n_rows, noun)} {too_few}"
 
 
-def _rows_sentence(z: float, n_rows: int, what: str) -> str:
-    """State at how many rows z would be 3, if z grows with the square root of the number of rows."""
+def _rows_sentence(z: float, n_rows: int, noun: str) -> str:
+    """State the number of rows at which z would be 3, if z grows with the square root of this number."""
     if z >= _Z_INDICATION:
         return (
-            f"If the {what} is as large as estimated from these {n_rows:,} rows (z = {z:.1f}), about "
+            f"If the {noun} is as large as estimated from these {n_rows:,} rows (z = {z:.1f}), about "
             f"{_round(n_rows * (Z / z) ** 2)} rows would show it (z = {Z:g}; z grows with the square root "
             "of the number of rows)."
         )
     upper_bound = max(z + _Z_ONE_SIDED, _Z_INDICATION)
     return (
-        f"These {n_rows:,} rows give no sign of a {what} (z = {z:.1f}). With 95 % confidence the {what} is "
+        f"These {n_rows:,} rows give no sign of a {noun} (z = {z:.1f}). With 95 % confidence the {noun} is "
         f"so small that detecting it would take at least {_round(n_rows * (Z / upper_bound) ** 2)} rows (z = "
         f"{Z:g}; z grows with the square root of the number of rows)."
     )
@@ -80,10 +81,11 @@ def _round(rows: float) -> str:
 def networks_and_tariffs(comparison: Comparison) -> str:
     """Compare in words the best network with an equally fair tariff; return "" if the run has no tariffs.
 
-    The tariff is the one whose dependence is nearest to the middle of the range that networks and tariffs
-    both reach. The network has the smallest error among the networks with no more dependence than this
-    tariff. Both are chosen on validation rows. On test rows, the function takes the paired difference of
-    their errors over the splits, with a Student interval from the standard error of Nadeau and Bengio.
+    The tariff is the one with the dependence nearest to the middle of the range that both networks and
+    tariffs reach. The network has the smallest error among the networks with no more dependence than this
+    tariff. Tariff and network are chosen on validation rows. The errors of both on test rows are compared by
+    the mean paired difference over the splits, with a Student interval from the standard error of Nadeau and
+    Bengio.
     """
     from scipy.stats import t as student
 
@@ -94,10 +96,10 @@ def networks_and_tariffs(comparison: Comparison) -> str:
     of_tariffs = of_measure(tariffs[tariffs["part"] == "validation"], measure)
     on_validation = of_tariffs.groupby("lam")["value"].mean()
     networks = of_measure(front.validation, measure)["value"]
-    # Networks and tariffs both reach every dependence from `least` to `most`.
-    most, least = min(on_validation.max(), networks.max()), max(on_validation.min(), networks.min())
-    middle = (most + least) / 2
-    lam = float((on_validation - middle).abs().idxmin())
+    # Networks and tariffs both reach every dependence from `lowest` to `highest`.
+    highest, lowest = min(on_validation.max(), networks.max()), max(on_validation.min(), networks.min())
+    centre = (highest + lowest) / 2
+    lam = float((on_validation - centre).abs().idxmin())
     symbol, limit = REGISTRY[measure].symbol, float(on_validation[lam])
     point, is_reached = least_error(front.validation, measure, at_most=limit, error=error)
     if not is_reached:
@@ -109,22 +111,22 @@ def networks_and_tariffs(comparison: Comparison) -> str:
         tariffs[(tariffs["part"] == "test") & (tariffs["lam"] == lam)],
         front.single[(front.single["method"] == point.method) & (front.single["lam"] == point.lam)],
     )
-    test, own = (each.pivot(index="split", columns="measure", values="value") for each in rows)
+    test, values = (table.pivot(index="split", columns="measure", values="value") for table in rows)
     unit = float(test[error].mean())
-    less = ((test[error] - own[error]) / unit).dropna().to_numpy()
+    less = ((test[error] - values[error]) / unit).dropna().to_numpy()
     mean, se = mean_over_splits(less, test_to_train=comparison.result.test_to_train)
-    reach = float(student.ppf(0.975, len(less) - 1)) * se
-    wins = "wins" if mean > reach else "loses" if mean < -reach else "neither wins nor loses"
+    margin = float(student.ppf(0.975, len(less) - 1)) * se
+    verdict_text = "wins" if mean > margin else "loses" if mean < -margin else "neither wins nor loses"
     return (
-        f"At equal dependence the best network {wins} against the tariff: the network's deviance is "
+        f"At equal dependence the best network {verdict_text} against the tariff: the network's deviance is "
         f"{100 * abs(mean):.2f} % {'below' if mean >= 0 else 'above'} the tariff's (95 % interval over "
-        f"{len(less)} splits: {100 * (mean - reach):+.2f} to {100 * (mean + reach):+.2f} % below). {symbol} "
-        f"is {own[measure].mean():.3f} for {point.title} and {test[measure].mean():.3f} for the "
+        f"{len(less)} splits: {100 * (mean - margin):+.2f} to {100 * (mean + margin):+.2f} % below). "
+        f"{symbol} is {values[measure].mean():.3f} for {point.title} and {test[measure].mean():.3f} for the "
         f"{title_of(lam)}. Both models were chosen on validation rows, and the figures are for test rows."
     )
 
 
-#: A change of at most this share of the average prediction counts as no change.
+#: A change of at most this share of the average prediction is reported as no change.
 NO_CHANGE = 0.005
 _NONE: Mapping[str, str] = MappingProxyType({})
 
@@ -147,36 +149,36 @@ def dependence(comparison: Comparison, point: ModelKey | None = None) -> str:
     measure in view finds a link.
     """
     point = comparison.b if point is None else point
-    what = f"the {comparison.objective_seen.audited} of {comparison.target_called}"
+    quantity = f"the {comparison.objective_seen.audited} of {comparison.target_called}"
     figures = f"({_evidence(comparison, point)})"
-    # The omnibus test covers all classes of an attribute.
+    # All classes of an attribute share one omnibus test.
     of_classes = "" if math.isnan(comparison.verdict_p(point)) else comparison.classes_called
     s = of_classes or comparison.sensitive_called
     name = comparison.called(point)
-    begin = f"At {name}"
+    opening = f"At {name}"
     if point.is_standard or name != point.name:
-        begin = f"With the {name},"
+        opening = f"With the {name},"
     if not comparison.has_link(point):
-        return f"{begin} no link is found between {what} and {s} {figures}."
+        return f"{opening} no link is found between {quantity} and {s} {figures}."
     if point == comparison.a or comparison.is_of_one_point:
-        return f"{begin} {what} depends on {s} {figures}."
+        return f"{opening} {quantity} depends on {s} {figures}."
     if comparison.mean(comparison.measure, point) < comparison.mean(comparison.measure, comparison.a):
         than = "before" if comparison.a.is_standard else f"at {comparison.called(comparison.a)}"
         still = f"still depends on {s}, but less than {than}"
-        return f"{begin} {what} {still} {figures}."
+        return f"{opening} {quantity} {still} {figures}."
     than = f"no less than with {_the(comparison, comparison.a)}"
-    return f"{begin} {what} depends on {s} {than} {figures}."
+    return f"{opening} {quantity} depends on {s} {than} {figures}."
 
 
 def _evidence(comparison: Comparison, point: ModelKey) -> str:
-    """Return the test's p-value, and the value and the limit of a measure that agrees with the test.
+    """Return the test's p-value, and value and limit of a measure that agrees with the test.
 
-    If the test finds a link that the measure in view does not show, the text names a measure that shows it.
+    The text names another measure if the measure in view does not show the link that the test finds.
     """
     p, edge = comparison.verdict_p(point), comparison.edge(point)
-    symbol, shown = REGISTRY[comparison.measure].symbol, comparison.shown(comparison.measure, point)
-    of = f" with {comparison.sensitive_called}" if comparison.classes_called else ""
-    in_view = f"{symbol}{of} {shown}"
+    symbol, shown_point = REGISTRY[comparison.measure].symbol, comparison.shown(comparison.measure, point)
+    with_classes = f" with {comparison.sensitive_called}" if comparison.classes_called else ""
+    in_view = f"{symbol}{with_classes} {shown_point}"
     below = f"if the two are independent, the value is below {number(edge)} in 95 % of cases"
     if math.isnan(p):
         return f"{in_view}; {below}"
@@ -189,25 +191,25 @@ def _evidence(comparison: Comparison, point: ModelKey) -> str:
             f"{test}{in_view} alone exceeds {number(edge)}, which happens in 5 % of cases if the two are "
             "independent"
         )
-    alone = f"{in_view} alone does not show the link (not above {number(edge)})"
+    single_view = f"{in_view} alone does not show the link (not above {number(edge)})"
     measure = comparison.found_by(point)
     if measure is None:
-        return f"{test}{alone}"
-    called, value, edge = measure
+        return f"{test}{single_view}"
+    measure_name, value, edge = measure
     return (
-        f"{test}{called} is {number(value)} (below {number(edge)} in 95 % of cases if the two are "
-        f"independent); {alone}"
+        f"{test}{measure_name} is {number(value)} (below {number(edge)} in 95 % of cases if the two are "
+        f"independent); {single_view}"
     )
 
 
 def verdict_in_short(comparison: Comparison) -> str:
     """State in a few words whether B has a link, with the test's p-value or the measure's limit."""
-    begin = "link found" if comparison.has_link(comparison.b) else "no link found"
+    link_text = "link found" if comparison.has_link(comparison.b) else "no link found"
     p = comparison.verdict_p(comparison.b)
     if math.isnan(p):
-        beyond = ">" if comparison.has_link(comparison.b) else "≤"
-        return f"{begin} ({beyond} {number(comparison.edge(comparison.b))})"
-    return f"{begin} ({p_equals(p)})"
+        comparison_sign = ">" if comparison.has_link(comparison.b) else "≤"
+        return f"{link_text} ({comparison_sign} {number(comparison.edge(comparison.b))})"
+    return f"{link_text} ({p_equals(p)})"
 
 
 def how_the_verdict_is_made(comparison: Comparison) -> str:
@@ -241,31 +243,32 @@ def error_between(comparison: Comparison, a: ModelKey, b: ModelKey) -> str:
     """State the test errors of two points in words: as RMSE in the target's unit, or as a deviance."""
     front = comparison.front
     if front.error == "mse":
-        before, after = (comparison.mean("rmse", point) for point in (a, b))
-        return error_change(before, after, of_average=front.rmse_of_mean, unit=comparison.unit)
-    before, after = (comparison.mean(front.error, point) for point in (a, b))
-    old, new = (f"{number(100 * each)} %" for each in (before, after))
-    of_that = "of the deviance of predicting the average"
-    if old == new:
-        return f"the deviance stays at {new} {of_that}"
-    return f"the deviance {'grows' if after > before else 'falls'} from {old} to {new} {of_that}"
+        error_before, after = (comparison.mean("rmse", point) for point in (a, b))
+        return error_change(error_before, after, of_average=front.rmse_of_mean, unit=comparison.unit)
+    error_before, after = (comparison.mean(front.error, point) for point in (a, b))
+    share_before, new = (f"{number(100 * share)} %" for share in (error_before, after))
+    unit_phrase = "of the deviance of predicting the average"
+    if share_before == new:
+        return f"the deviance stays at {new} {unit_phrase}"
+    verb = "grows" if after > error_before else "falls"
+    return f"the deviance {verb} from {share_before} to {new} {unit_phrase}"
 
 
 def who_pays(comparison: Comparison) -> str:
     """Name the group whose predictions rise most from A to B, and the group whose predictions fall most."""
     if comparison.is_of_one_point:
         return ""
-    moved = comparison.moved
-    # A change counts as none if it is small relative to the average prediction of A.
-    little = NO_CHANGE * abs((moved["before"] * moved["heads"]).sum() / moved["heads"].sum())
-    per_head = moved["per_head"].to_numpy()
-    up, down = int(per_head.argmax()), int(per_head.argmin())
-    groups = comparison.groups_called(moved)
-    of = "" if comparison.front.cells_called else f"{comparison.values_called} "
+    transfers = comparison.moved
+    # A change that is small relative to the average prediction of A is not reported as a change.
+    few = NO_CHANGE * abs((transfers["before"] * transfers["heads"]).sum() / transfers["heads"].sum())
+    per_head = transfers["per_head"].to_numpy()
+    top, down = int(per_head.argmax()), int(per_head.argmin())
+    groups = comparison.groups_called(transfers)
+    noun = "" if comparison.front.cells_called else f"{comparison.values_called} "
     parts = [
-        f"{verb} by {with_unit(_short(abs(per_head[k])), comparison.unit)} on average for {of}{groups[k]}"
-        for verb, k, moves in (("rise", up, per_head[up] > little), ("fall", down, per_head[down] < -little))
-        if moves and len(moved) > 1
+        f"{verb} by {with_unit(_short(abs(per_head[k])), comparison.unit)} on average for {noun}{groups[k]}"
+        for verb, k, moves in (("rise", top, per_head[top] > few), ("fall", down, per_head[down] < -few))
+        if moves and len(transfers) > 1
     ]
     return f"Predictions {' and '.join(parts)}." if parts else ""
 
@@ -277,18 +280,18 @@ def named(point: ModelKey) -> str:
 
 def level(comparison: Comparison) -> str:
     """Return a sentence on how the sum of all predictions changes from A to B."""
-    moved = comparison.moved
-    total, before = moved["total"].sum(), (moved["before"] * moved["heads"]).sum()
-    if abs(total) < NO_CHANGE * abs(before):
+    transfers = comparison.moved
+    total, total_before = transfers["total"].sum(), (transfers["before"] * transfers["heads"]).sum()
+    if abs(total) < NO_CHANGE * abs(total_before):
         return "The sum of all predictions hardly changes."
     return (
-        f"The sum of all predictions changes by {signed(total / before * 100)} %: "
-        f"{with_unit(signed(total / moved['heads'].sum()), comparison.unit)} per head."
+        f"The sum of all predictions changes by {signed(total / total_before * 100)} %: "
+        f"{with_unit(signed(total / transfers['heads'].sum()), comparison.unit)} per head."
     )
 
 
 def both_objectives(comparison: Comparison) -> str:
-    """Compare the dependence of B with the standard model's dependence in a sentence, for both objectives."""
+    """Compare the dependence of B with that of the standard model in a sentence, for both objectives."""
     symbol = REGISTRY[comparison.measure].symbol
     parts = []
     for objective, front in comparison.fronts.items():
@@ -302,19 +305,19 @@ def both_objectives(comparison: Comparison) -> str:
     return f"From the standard model to {comparison.called(comparison.b)}: " + ", ".join(parts) + "."
 
 
-def of_choice(comparison: Comparison, point: ModelKey, goal: str, *, is_reached: bool) -> str:
-    """Return a sentence on the point selected on validation rows for a goal, and on its test results."""
+def of_choice(comparison: Comparison, point: ModelKey, goal_text: str, *, is_reached: bool) -> str:
+    """Return a sentence on a goal: the point selected for it on validation rows, and its test results."""
     measure = comparison.measure
     symbol = REGISTRY[measure].symbol
     rows = of_measure(comparison.front.validation, measure)
     row = rows[(rows["method"] == point.method) & (rows["lam"] == point.lam)].iloc[0]
-    begin = (
-        f"For {goal}: {point.title}"
+    first_words = (
+        f"For {goal_text}: {point.title}"
         if is_reached
-        else f"No model reaches this goal: {goal}. The nearest is {point.title}"
+        else f"No model reaches this goal: {goal_text}. The nearest is {point.title}"
     )
     return (
-        f"{begin}. On test rows {symbol} is {comparison.shown(measure, point)}, and on validation rows "
+        f"{first_words}. On test rows {symbol} is {comparison.shown(measure, point)}, and on validation rows "
         f"{number(float(row['value']))}. Compared with the standard model, "
         f"{error_between(comparison, THE_STANDARD, point)}."
     )
@@ -331,7 +334,7 @@ def _the(comparison: Comparison, point: ModelKey) -> str:
 
 
 def nothing_learned(comparison: Comparison) -> str:
-    """Return a sentence that the standard model is no better than the average; "" if the model is better."""
+    """Return a sentence that the standard model is no better than the average; "" if it is better."""
     gain = comparison.result.gain
     if gain is None or gain.is_beyond_noise:
         return ""
@@ -342,7 +345,7 @@ def nothing_learned(comparison: Comparison) -> str:
         f"than the average does (its error is {error} times that of the average, ± {number(gain.error_se)})."
     )
     if comparison.sample:
-        # The sample of a preview may have too few claims; the whole run uses all rows.
+        # A preview uses a sample, which may have too few claims; the whole run uses all rows.
         return (
             f"{text} This preview used {comparison.sample}. The whole run uses all rows, and may show the "
             "cost of fairness."
@@ -367,13 +370,13 @@ def of_opening(opening: Confirmation, *, times: int, names: Mapping[str, str] = 
     Parameters
     ----------
     times
-        How often the holdout rows have been opened so far.
+        Number of times that the holdout rows have been used so far.
     names
         Display names of sensitive columns; a column without an entry is named by its header.
     """
-    what = f"the {OBJECTIVES[opening.objective].audited}"
+    quantity = f"the {OBJECTIVES[opening.objective].audited}"
     columns = " or ".join(names.get(link.column, link.column) for link in opening.links)
-    link = f"{'a' if opening.finds_link else 'no'} link is found between {what} and {columns}"
+    link = f"{'a' if opening.finds_link else 'no'} link is found between {quantity} and {columns}"
     where = f"On {counted(opening.n, 'row')} set aside from the start, {named(opening.point)}"
     if opening.is_first:
         verdict = "not confirmed" if opening.finds_link else "confirmed"
@@ -381,13 +384,13 @@ def of_opening(opening: Confirmation, *, times: int, names: Mapping[str, str] = 
     else:
         lines = [
             f"{where}: {link} ({p_equals(opening.p_value)}). This test does not confirm the choice, because "
-            f"these rows had already been used for another point (opening number {opening.number})."
+            f"these rows had already been used for another point (use number {opening.number})."
         ]
     figures = [
-        f"{REGISTRY[opening.measure].symbol} with {names.get(each.column, each.column)} {number(each.value)} "
-        f"(noise floor {number(each.floor)}; if the two are independent, the value is below "
-        f"{number(each.floor_q95)} in 95 % of cases)"
-        for each in opening.links
+        f"{REGISTRY[opening.measure].symbol} with {names.get(link.column, link.column)} {number(link.value)} "
+        f"(noise floor {number(link.floor)}; if the two are independent, the value is below "
+        f"{number(link.floor_q95)} in 95 % of cases)"
+        for link in opening.links
     ]
     figures.append(
         f"the error is {number(100 * opening.error)} % of that of predicting these rows' average (standard "
@@ -398,7 +401,7 @@ def of_opening(opening: Confirmation, *, times: int, names: Mapping[str, str] = 
         lines.append("A remaining link may be too weak to be found in this number of rows.")
     if times > 1:
         lines.append(
-            f"These rows have been opened {times} times. Only the first opening confirms a choice, because "
+            f"These rows have been used {times} times. Only the first use confirms a choice, because "
             "later choices may depend on these rows."
         )
     return lines
@@ -406,7 +409,7 @@ def of_opening(opening: Confirmation, *, times: int, names: Mapping[str, str] = 
 
 def of_openings(openings: Sequence[Confirmation], names: Mapping[str, str] = _NONE) -> list[str]:
     """Return a paragraph per test on holdout rows, by time, and a sentence on the number of tests."""
-    paragraphs = [of_opening(each, times=1, names=names) for each in openings]
+    paragraphs = [of_opening(record, times=1, names=names) for record in openings]
     if len(openings) > 1:
         paragraphs.append(of_opening(openings[0], times=len(openings), names=names)[-1:])
     return [" ".join(lines) for lines in paragraphs]
@@ -414,11 +417,11 @@ def of_openings(openings: Sequence[Confirmation], names: Mapping[str, str] = _NO
 
 def of_rows_set_aside(comparison: Comparison, openings: Sequence[Confirmation]) -> list[str]:
     """Return a report's paragraphs on the holdout rows; [] if the run has no holdout."""
-    aside = comparison.result.set_aside
-    if aside is None:
+    holdout = comparison.result.set_aside
+    if holdout is None:
         return []
     if not openings:
-        return [not_opened(len(aside.rows))]
+        return [not_opened(len(holdout.rows))]
     paragraphs = of_openings(openings, comparison.result.names)
     if opening_of(comparison, openings) is None:
         paragraphs.append("Nobody has tested the point of this report on these rows.")
@@ -429,13 +432,13 @@ def not_opened(n: int) -> str:
     """Return a paragraph on holdout rows that no test has used yet, and on their purpose."""
     return (
         f"{n:,} rows were set aside from the start. No training, test result or choice has used these rows. "
-        "A point that was chosen by its test results looks better on the test rows than on new rows. Use "
-        "the rows that were set aside for only one test: that of the point that you intend to use."
+        "A point that was chosen by its test results looks better on the test rows than on new rows. Test "
+        "only one point on the rows set aside: the point that you intend to use."
     )
 
 
 def refit_includes(n: int) -> str:
-    """Return a sentence that a refit also uses the holdout rows."""
+    """Return a sentence which says that a refit also uses the holdout rows."""
     return (
         f"The refit on all rows also uses the {n:,} rows set aside. The results on these rows are for "
         "models that were trained without them."
@@ -444,5 +447,5 @@ def refit_includes(n: int) -> str:
 
 def opening_of(comparison: Comparison, openings: Sequence[Confirmation]) -> Confirmation | None:
     """Return the result of the test of the point in view on holdout rows; None if nobody has tested it."""
-    matching = (each for each in openings if each.is_of(comparison.b, objective=comparison.objective))
+    matching = (record for record in openings if record.is_of(comparison.b, objective=comparison.objective))
     return next(matching, None)

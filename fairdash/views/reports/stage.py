@@ -53,26 +53,26 @@ class Stops:
 
 
 def stops_of(comparison: Comparison) -> Stops:
-    """Return the values for all positions of the slider, which depend on B's method, but not on B's λ."""
+    """Return the values for all positions of the slider; they depend on B's method, but not on B's λ."""
     method, front = comparison.b.method, comparison.front
     stored = set(front.test.loc[front.test["method"] == method, "lam"])
     stops = points_of_plan(comparison.plan, method)
-    points = tuple(each if each.lam in stored else ModelKey(method, 0.0) for each in stops)
+    points = tuple(stop if stop.lam in stored else ModelKey(method, 0.0) for stop in stops)
     profiles: list[Array] = []
-    moved: list[float] = []
-    for (low, high), between in groupby(points, key=lambda each: (each.low, each.high)):
-        shares = np.array([each.share for each in between])
+    positions: list[float] = []
+    for (low, high), stops_between in groupby(points, key=lambda stop: (stop.low, stop.high)):
+        shares = np.array([stop.share for stop in stops_between])
         blends = _between(comparison, ModelKey(method, low), ModelKey(method, high), shares)
         profiles.extend(np.stack(blends[:3], axis=1))
-        moved.extend(blends[3])
+        positions.extend(blends[3])
     cards = [
         four_numbers(replace(comparison, b=point), mean_change=change)
-        for point, change in zip(points, moved, strict=True)
+        for point, change in zip(points, positions, strict=True)
     ]
     mean, below, above = np.stack(profiles, axis=1)
     return Stops(
         points=points,
-        lams=tuple(f"{each.lam:g}" for each in stops),
+        lams=tuple(f"{stop.lam:g}" for stop in stops),
         mean=mean,
         low=below,
         high=above,
@@ -85,36 +85,39 @@ def _between(
     comparison: Comparison, low: ModelKey, high: ModelKey, shares: Array
 ) -> tuple[Array, Array, Array, Array]:
     """Return means and limits of blends of two models, (P, G) each, and their mean change from A, (P,)."""
-    result, seen = comparison.result, comparison.objective_seen
-    of_low, of_high, of_a = (comparison.predictions(each) for each in (low, high, comparison.a))
-    both = [j for j in of_low if j in of_high]
-    first, last = (seen.audit(np.stack([each[j] for j in both]), result.target) for each in (of_low, of_high))
-    splits, groups = [result.splits[j] for j in both], comparison.front.groups
+    result, objective = comparison.result, comparison.objective_seen
+    of_low, of_high, of_a = (comparison.predictions(point) for point in (low, high, comparison.a))
+    common_splits = [j for j in of_low if j in of_high]
+    first, last = (
+        objective.audit(np.stack([part[j] for j in common_splits]), result.target)
+        for part in (of_low, of_high)
+    )
+    splits, groups = [result.splits[j] for j in common_splits], comparison.front.groups
     profiles = blended_profiles(
         first, last, shares, splits, groups=groups, weight=result.weight, units=result.groups
     )
     changes = []
-    for j in (j for j in both if j in of_a):
+    for j in (j for j in common_splits if j in of_a):
         rows = result.splits[j].test
-        a, b = (each[j][rows] - of_a[j][rows] for each in (of_low, of_high))
+        a, b = (part[j][rows] - of_a[j][rows] for part in (of_low, of_high))
         weight = None if result.weight is None else result.weight[rows]
         changes.append([np.average(np.abs((1 - w) * a + w * b), weights=weight) for w in shares])
     return *profiles, np.mean(changes, axis=0)
 
 
 def four_numbers(comparison: Comparison, *, mean_change: float | None = None) -> tuple[tuple[str, ...], ...]:
-    """Return title, value, note and meaning of the cards: error, dependence, FairQuant, and mean change.
+    """Return title, value, note and meaning of four cards: error, dependence, FairQuant and mean change.
 
     `mean_change` is :attr:`Comparison.mean_change`, if it is already known.
     """
-    moved = comparison.mean_change if mean_change is None else mean_change
-    short = "standard model" if comparison.a.is_standard else comparison.called(comparison.a)
+    mean_shift = comparison.mean_change if mean_change is None else mean_change
+    model_name = "standard model" if comparison.a.is_standard else comparison.called(comparison.a)
     entry = REGISTRY[comparison.measure]
     return (
         (
             "Test error",
             comparison.error_in_words(comparison.b),
-            f"{_share(comparison)}{short}: {comparison.error_in_words(comparison.a)}",
+            f"{_share(comparison)}{model_name}: {comparison.error_in_words(comparison.a)}",
             _error_meaning(comparison),
         ),
         (
@@ -134,7 +137,7 @@ def four_numbers(comparison: Comparison, *, mean_change: float | None = None) ->
         ),
         (
             "Average change in prediction",
-            with_unit(number(moved), comparison.unit),
+            with_unit(number(mean_shift), comparison.unit),
             "target's standard deviation: "
             f"{with_unit(number(float(comparison.result.target.std())), comparison.unit)}",
             "Mean absolute difference between the two models' predictions for a row. For comparison, the "
@@ -169,16 +172,16 @@ def stage_of(comparison: Comparison, stops: Stops, *, at: int, theme: Theme) -> 
     """
     profile = pictures.profile(comparison, objective=comparison.objective, theme=theme)
     spec, of_profile = _moving_profile(comparison, stops, profile.figure)
-    seen, trained = comparison.objective_seen, {0.0, *comparison.plan.lams}
+    objective, lams = comparison.objective_seen, {0.0, *comparison.plan.lams}
     table = comparison.profile(comparison.a)
     figures = [{"spec": spec, "alt": profile.alt}]
-    moves = [{"figure": 0, **each} for each in of_profile]
-    # If the front shows only noise, it is left out.
+    moves = [{"figure": 0, **move} for move in of_profile]
+    # The Pareto front is left out if it shows only noise.
     if not shows_nothing(comparison):
         front = pictures.front(comparison, theme=theme)
         spec, of_front = _moving_front(comparison, stops, front.figure, theme=theme)
         figures.append({"spec": spec, "alt": front.alt})
-        moves += [{"figure": 1, **each} for each in of_front]
+        moves += [{"figure": 1, **move} for move in of_front]
     return {
         "slider": {
             "label": "Weight of fairness, λ",
@@ -187,7 +190,7 @@ def stage_of(comparison: Comparison, stops: Stops, *, at: int, theme: Theme) -> 
             "position between ticks is a blend, which averages the predictions of two trained "
             "models; blends are evaluated in the same way.",
             "stops": list(stops.lams),
-            "ticks": [k for k, lam in enumerate(stops.lams) if any(f"{each:g}" == lam for each in trained)],
+            "ticks": [k for k, lam in enumerate(stops.lams) if any(f"{value:g}" == lam for value in lams)],
             "at": at,
         },
         "figures": figures,
@@ -196,13 +199,13 @@ def stage_of(comparison: Comparison, stops: Stops, *, at: int, theme: Theme) -> 
             {
                 "title": title,
                 "help": meaning,
-                "values": [each[k] for each in stops.values],
-                "below": [each[k] for each in stops.below],
+                "values": [row[k] for row in stops.values],
+                "below": [row[k] for row in stops.below],
             }
             for k, (title, _, _, meaning) in enumerate(four_numbers(comparison))
         ],
         "table": {
-            "title": f"Average {seen.audited} as a table",
+            "title": f"Average {objective.audited} as a table",
             "head": [comparison.sensitive_called, comparison.called(comparison.a)],
             "rows": [
                 [group, number(mean)]
@@ -221,10 +224,10 @@ def _moving_profile(
     return moving_lines(
         figure,
         profiles=(stops.mean, stops.low, stops.high),
-        names=[comparison.called(each) for each in stops.points],
-        # The names of the lines are next to the group at which the distance between the lines is largest.
+        names=[comparison.called(point) for point in stops.points],
+        # The names of the lines are next to the group with the largest distance between the lines.
         named_at=int((b["mean"] - a["mean"]).abs().fillna(0.0).to_numpy().argmax()),
-        besides=np.array([level, *a["low"], *a["high"]]),
+        further_values=np.array([level, *a["low"], *a["high"]]),
     )
 
 
@@ -234,7 +237,7 @@ def moving_lines(
     profiles: tuple[Array, Array, Array],
     names: Sequence[str],
     named_at: int,
-    besides: Array,
+    further_values: Array,
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return a figure whose axes fit all positions, and how its second line, band and name change.
 
@@ -247,16 +250,16 @@ def moving_lines(
     names
         Name of the line at each position of the slider.
     named_at
-        Index of the group next to which the name is.
-    besides
+        Index of the group beside which the name is drawn.
+    further_values
         Further values that the y-axis must include.
     """
     spec, (mean, low, high) = plain(figure), profiles
-    everything = np.concatenate([mean.ravel(), low.ravel(), high.ravel(), besides])
-    least, most = float(np.nanmin(everything)), float(np.nanmax(everything))
-    room = 0.06 * (most - least) or 0.5
-    spec["layout"]["yaxis"]["range"] = [least - room, most + room]
-    texts = [f"<b>{escaped(each)}</b>" for each in names]
+    everything = np.concatenate([mean.ravel(), low.ravel(), high.ravel(), further_values])
+    lowest, highest = float(np.nanmin(everything)), float(np.nanmax(everything))
+    room = 0.06 * (highest - lowest) or 0.5
+    spec["layout"]["yaxis"]["range"] = [lowest - room, highest + room]
+    texts = [f"<b>{escaped(name)}</b>" for name in names]
     note = len(spec["layout"]["annotations"]) - 1
     return spec, [
         {"kind": "trace", "part": 2, "y": lists(np.concatenate([high, low[:, ::-1]], axis=1))},
@@ -268,33 +271,33 @@ def moving_lines(
 def _moving_front(
     comparison: Comparison, stops: Stops, figure: go.Figure, *, theme: Theme
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return the figure of the front, and the moves of the chosen point, its name and the noise floor."""
+    """Return the Pareto front's figure, and how the chosen point, its name and the noise floor move."""
     spec = plain(figure)
     notes, traces = spec["layout"]["annotations"], spec["data"]
     if comparison.b.is_standard:
-        # If B is the standard model, this mark is invisible, because the standard model already has a mark.
+        # If B is the standard model, the mark of B is invisible, because the standard model already has one.
         traces.append(traces[-1] | {"name": "chosen", "opacity": 0, "x": [0.0], "y": [0.0]})
         traces[-1]["marker"] = traces[-1]["marker"] | {"symbol": "circle"}
-        (note,) = (each for each in notes if each["text"] == "<b>standard model</b>")
+        (note,) = (annotation for annotation in notes if annotation["text"] == "<b>standard model</b>")
         notes.append(note | {"text": "", "font": note["font"] | {"color": theme.chosen}})
         part = len(notes) - 1
     else:
         text = f"<b>{escaped(f'chosen: {comparison.b.name}')}</b>"
         part = next(k for k, each in enumerate(notes) if each["text"] == text)
     measures = (comparison.measure, comparison.front.error_shown)
-    x, y = (np.array([comparison.mean(each, point) for point in stops.points]) for each in measures)
+    x, y = (np.array([comparison.mean(measure, point) for point in stops.points]) for measure in measures)
     hollow = [not point.is_trained for point in stops.points]
-    edges = np.array([comparison.edge(each) for each in stops.points])
+    edges = np.array([comparison.edge(point) for point in stops.points])
     return spec, [
         {
             "kind": "trace",
             "part": len(traces) - 1,
-            "x": [[each] for each in x.tolist()],
-            "y": [[each] for each in y.tolist()],
-            "opacity": [float(not each.is_standard) for each in stops.points],
-            "name": ["chosen" if each.is_standard else f"chosen: {each.name}" for each in stops.points],
-            "fills": [theme.veil if each else theme.chosen for each in hollow],
-            "rim": [theme.chosen if each else "white" for each in hollow],
+            "x": [[value] for value in x.tolist()],
+            "y": [[value] for value in y.tolist()],
+            "opacity": [float(not point.is_standard) for point in stops.points],
+            "name": ["chosen" if point.is_standard else f"chosen: {point.name}" for point in stops.points],
+            "fills": [theme.veil if is_hollow else theme.chosen for is_hollow in hollow],
+            "rim": [theme.chosen if is_hollow else "white" for is_hollow in hollow],
         },
         {
             "kind": "note",
@@ -302,8 +305,8 @@ def _moving_front(
             "x": x.tolist(),
             "y": y.tolist(),
             "text": [
-                "" if each.is_standard else f"<b>{escaped(f'chosen: {each.name}')}</b>"
-                for each in stops.points
+                "" if point.is_standard else f"<b>{escaped(f'chosen: {point.name}')}</b>"
+                for point in stops.points
             ],
         },
         {"kind": "shape", "part": len(spec["layout"]["shapes"]) - 1, "x1": lists(edges)},

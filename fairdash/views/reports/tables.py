@@ -31,7 +31,7 @@ from fairdash.views.reports.comparison import Comparison
 from fairdash.views.reports.fronts import UNKNOWN, Estimate, mean_over_splits
 from fairdash.views.reports.sentences import named
 
-#: Note below tables that contain noise floors.
+#: Note that is shown below tables with noise floors.
 _FLOORS = (
     "Values are means over the test rows of the splits, ± one standard error. The noise floor is the "
     "average value of the estimator after the sensitive attribute is shuffled (in brackets: the 95th "
@@ -44,7 +44,7 @@ _PRICE_LEVEL = (
 
 
 def measures(comparison: Comparison) -> Table:
-    """Tabulate every measure of A and B with its noise floor, and whether the omnibus test detects a link."""
+    """Tabulate every measure of A and B with its noise floor, and the result of the omnibus test."""
     front, points = comparison.front, comparison.points
     titles = {front.error: front.error_title} | {id: in_full(REGISTRY[id]) for id in front.measures}
     columns = {"Figure (test rows)": [*titles.values()]}
@@ -73,11 +73,11 @@ def in_full(measure: Measure) -> str:
 
 
 def trained(comparison: Comparison, method: str) -> Table:
-    """Tabulate the trained models of a method, and whether each of them is dominated by another model."""
+    """Tabulate the trained models of a method; the last column marks models that another model dominates."""
     front = comparison.front
     others = trained_points(front.test, standard_of=method)
-    errors, own = (of_measure(others, each) for each in (front.error, comparison.measure))
-    best = pareto_efficient(errors["value"], own["value"])
+    errors, values = (of_measure(others, name) for name in (front.error, comparison.measure))
+    best = pareto_efficient(errors["value"], values["value"])
     columns = {
         "λ": [f"{lam:g}" if lam else "0: the standard model" for lam in errors["lam"]],
         "Splits": errors["n_splits"].map("{:.0f}".format).to_list(),
@@ -99,28 +99,28 @@ def trained_weights(comparison: Comparison) -> pd.DataFrame:
     """Tabulate every trained model with unformatted means over the splits, on test rows."""
     front = comparison.front
     table = trained_points(front.test, standard_of=front.methods[0])
-    errors, own = (of_measure(table, each) for each in (front.error, comparison.measure))
-    shown = table[table["measure"].isin([front.error, *front.measures, VERDICT])]
-    shown = wide(shown.drop(columns=["low", "high", "share", "part", "floor_q95", "by"]))
-    shown["method"] = np.where(shown["lam"] == 0, STANDARD, shown["method"])
-    shown.insert(3, "not beaten by another", pareto_efficient(errors["value"], own["value"]))
-    return shown.sort_values(["method", "lam"], kind="stable").reset_index(drop=True)
+    errors, values = (of_measure(table, name) for name in (front.error, comparison.measure))
+    shown_rows = table[table["measure"].isin([front.error, *front.measures, VERDICT])]
+    shown_rows = wide(shown_rows.drop(columns=["low", "high", "share", "part", "floor_q95", "by"]))
+    shown_rows["method"] = np.where(shown_rows["lam"] == 0, STANDARD, shown_rows["method"])
+    shown_rows.insert(3, "not beaten by another", pareto_efficient(errors["value"], values["value"]))
+    return shown_rows.sort_values(["method", "lam"], kind="stable").reset_index(drop=True)
 
 
 def benchmarks(comparison: Comparison) -> Table:
-    """Tabulate error and dependence of the benchmarks, which the front shows beside the networks."""
+    """Tabulate error and dependence of the baselines, which the Pareto front shows beside the networks."""
     baselines = comparison.front.baselines
     models = of_measure(baselines, comparison.front.error)
     names = [
         title_of(lam) if method == FAIR_TARIFF else BASELINES[method]
         for method, lam in zip(models["method"], models["lam"], strict=True)
     ]
-    # Nobody knows whether an existing prediction uses the sensitive attribute.
+    # It is unknown whether an existing prediction uses the sensitive attribute.
     has_price = (baselines["method"] == PRICE).any()
-    own = " (the existing prediction may)" if has_price else ""
+    price_note = " (the existing prediction may)" if has_price else ""
     level = f" {_PRICE_LEVEL}" if has_price and comparison.front.error == "deviance" else ""
     return Table(
-        f"Benchmarks that do not see the sensitive attribute{own}",
+        f"Benchmarks that do not see the sensitive attribute{price_note}",
         pd.DataFrame({"Benchmark": names, **_figures(baselines, _shown(comparison), comparison)}),
         f"{_FLOORS}{level}",
     )
@@ -130,7 +130,7 @@ def references(comparison: Comparison) -> Table:
     """Tabulate error and dependence of prices that use the sensitive attribute."""
     front, table = comparison.front, comparison.front.references
     models = of_measure(table, "mse")
-    called = {id: REFERENCES[id].title.partition(": ")[2] for id in models["method"].unique()}
+    reference_names = {id: REFERENCES[id].title.partition(": ")[2] for id in models["method"].unique()}
     strengths = [
         percent(lam, decimals=0) if REFERENCES[method].is_curve else "–"
         for method, lam in zip(models["method"], models["lam"], strict=True)
@@ -140,20 +140,20 @@ def references(comparison: Comparison) -> Table:
     if np.isfinite(front.least_error[0]):
         note = (
             f" Predictions that are independent of {comparison.sensitive} have an estimated error of at "
-            f"least {_estimate(front.least_error)}, even if they are computed from it. This error is "
-            f"{_estimate(front.price)} above that of the best predictions that may depend on "
-            f"{comparison.sensitive}."
+            f"least {_estimate(front.least_error)}, even if {comparison.sensitive} is used to compute "
+            f"them. This error is {_estimate(front.price)} above that of the best predictions that may "
+            f"depend on {comparison.sensitive}."
         )
-    limits = " ".join(f"{name}: {REFERENCES[id].limits}" for id, name in called.items())
+    limits = " ".join(f"{name}: {REFERENCES[id].limits}" for id, name in reference_names.items())
     return Table(
         "References that use the sensitive attribute",
-        pd.DataFrame({"Reference": models["method"].map(called), "Strength": strengths, **figures}),
+        pd.DataFrame({"Reference": models["method"].map(reference_names), "Strength": strengths, **figures}),
         f"{_FLOORS}{note} {limits}",
     )
 
 
 def hypervolumes(comparison: Comparison) -> Table:
-    """Tabulate hypervolumes: how much each method covers of the box from (0, 0) to the worst corner.
+    """Tabulate hypervolumes: each method's share of the box from (0, 0) to the worst corner.
 
     In each split, the worst corner is at the standard model's dependence and the error of predicting the
     mean.
@@ -164,7 +164,7 @@ def hypervolumes(comparison: Comparison) -> Table:
         path = front.single[(front.single["method"] == method) & (front.single["share"] == 0)]
         shares = []
         for _, split in path.groupby("split"):
-            errors, values = (of_measure(split, each) for each in (front.error, comparison.measure))
+            errors, values = (of_measure(split, name) for name in (front.error, comparison.measure))
             worst = float(values.loc[values["lam"] == 0, "value"].iloc[0])
             if worst > 0:
                 corner = (1.0 + 1e-12, worst * (1 + 1e-12))
@@ -186,10 +186,10 @@ def moved(comparison: Comparison) -> Table:
     """Tabulate how predictions change, by group of the sensitive column and for all rows."""
     table = comparison.moved
     count, total = table["heads"].sum(), table["total"].sum()
-    before = (table["before"] * table["heads"]).sum() / count
+    mean = (table["before"] * table["heads"]).sum() / count
     change = total / count
-    whole = pd.Series(
-        {"heads": count, "before": before, "after": before + change, "per_head": change, "total": total}
+    total_row = pd.Series(
+        {"heads": count, "before": mean, "after": mean + change, "per_head": change, "total": total}
     )
     groups = zip(comparison.groups_called(table), (row for _, row in table.iterrows()), strict=True)
     weighted = comparison.result.weight is not None
@@ -198,15 +198,15 @@ def moved(comparison: Comparison) -> Table:
         [
             name,
             number(row["heads"]),
-            *(with_unit(written(row[column]), comparison.unit) for column, written in formats.items()),
+            *(with_unit(formatter(row[column]), comparison.unit) for column, formatter in formats.items()),
         ]
-        for name, row in [*groups, ("all", whole)]
+        for name, row in [*groups, ("all", total_row)]
     ]
     averages = [f"Average: {point.title}" for point in (comparison.a, comparison.b)]
-    heads = "Exposure" if weighted else "Test rows"
+    count_title = "Exposure" if weighted else "Test rows"
     return Table.of_rows(
         "Change of predictions by group",
-        [comparison.sensitive_called, heads, *averages, "Change per head", "Change in total"],
+        [comparison.sensitive_called, count_title, *averages, "Change per head", "Change in total"],
         rows,
         "Values are means over the test rows of the splits. The total is the sum of the changes over a "
         f"split's test rows{', each multiplied by its exposure' if weighted else ''}. The totals of the "
@@ -223,8 +223,8 @@ def profile(comparison: Comparison, objective: str) -> Table:
     for k, (_, first) in enumerate(tables[0].iterrows()):
         cells = []
         for row in (table.iloc[k] for table in tables):
-            mean, *ends = (_rounded(row[name], row["error"]) for name in ("mean", "low", "high"))
-            cells.append(f"{mean} ({' to '.join(ends)})")
+            mean, *limits = (_rounded(row[name], row["error"]) for name in ("mean", "low", "high"))
+            cells.append(f"{mean} ({' to '.join(limits)})")
         rows.append([groups[k], number(first["n"]), *cells])
     return Table.of_rows(
         f"Average {seen.audited} by group{_in_unit(comparison)}",
@@ -261,7 +261,7 @@ def spread(comparison: Comparison) -> Table:
 def objectives(comparison: Comparison) -> Table:
     """Tabulate the dependence of A's and B's predictions and residuals."""
     objectives = [OBJECTIVES[objective] for objective in comparison.fronts]
-    columns = {"Objective": [f"{each.title} ({each.audited}s)" for each in objectives]}
+    columns = {"Objective": [f"{objective.title} ({objective.audited}s)" for objective in objectives]}
     for point in comparison.points:
         figures = (front.figure(comparison.measure, point) for front in comparison.fronts.values())
         rows = [(figure, comparison.measure) for figure in figures]
@@ -275,15 +275,15 @@ def features(comparison: Comparison) -> Table:
     reliance, importance = comparison.importance("reliance"), comparison.importance("importance")
     assert reliance is not None
     assert importance is not None
-    both = reliance.merge(importance, on="feature", suffixes=("_move", "_error"), sort=False)
-    most = both[["a_move", "b_move"]].abs().max(axis=1).nlargest(MAX_FEATURES).index
+    merged = reliance.merge(importance, on="feature", suffixes=("_move", "_error"), sort=False)
+    largest_moves = merged[["a_move", "b_move"]].abs().max(axis=1).nlargest(MAX_FEATURES).index
     rows = [
         [
             str(row["feature"]),
             *(with_unit(number(row[f"{point}_move"]), comparison.unit) for point in "ab"),
             *(signed(row[f"{point}_error"]) for point in "ab"),
         ]
-        for _, row in both.loc[most].iterrows()
+        for _, row in merged.loc[largest_moves].iterrows()
     ]
     names = (named(comparison.a), named(comparison.b))
     return Table.of_rows(
@@ -300,14 +300,14 @@ def features(comparison: Comparison) -> Table:
 
 def history(log: Log) -> Table:
     """Tabulate the log of a run with time, user and action; the oldest entry is first."""
-    rows = [(event.when[:19].replace("T", " "), event.who, event.said) for event in log.events]
+    rows = [(event.when[:19].replace("T", " "), event.who, event.in_words) for event in log.events]
     return Table.of_rows("Log of this run", ["When (UTC)", "Who", "What"], rows)
 
 
 def _shown(comparison: Comparison) -> list[str]:
     """Return the ids of the table's measures: the measure in view and, if it was computed, FairQuant."""
-    also = [id for id in ("fairquant",) if id in comparison.front.measures]
-    return list(dict.fromkeys([comparison.measure, *also]))
+    extra_measures = [id for id in ("fairquant",) if id in comparison.front.measures]
+    return list(dict.fromkeys([comparison.measure, *extra_measures]))
 
 
 def _figures(
@@ -318,13 +318,13 @@ def _figures(
     error: str | None = None,
     title: str = "Error",
 ) -> dict[str, list[str]]:
-    """Return columns with a cell per model: the error, and the value and noise floor of each measure."""
+    """Return columns with one cell per model: the error, then value and noise floor of each measure."""
     error = error or comparison.front.error
     errors = figures_of(of_measure(rows, error))
     columns = {title: [_value(figure, error, comparison) for figure in errors]}
     for id in ids:
-        own = [(figure, id) for figure in figures_of(of_measure(rows, id))]
-        columns |= _beside_floor(REGISTRY[id].symbol, own, comparison)
+        figures_with_id = [(figure, id) for figure in figures_of(of_measure(rows, id))]
+        columns |= _beside_floor(REGISTRY[id].symbol, figures_with_id, comparison)
     return columns
 
 
@@ -347,7 +347,7 @@ def _floor(figure: Figure, measure: str, comparison: Comparison) -> str:
     """Format a noise floor's average and 95 % quantile with the digits of the value; "–" for an error."""
     if not np.isfinite(figure.floor):
         return "–"
-    mean, edge = (_rounded(each, figure.se) for each in (figure.floor, figure.edge))
+    mean, edge = (_rounded(amount, figure.se) for amount in (figure.floor, figure.edge))
     return _with_unit(f"{mean} ({edge})", measure, comparison)
 
 

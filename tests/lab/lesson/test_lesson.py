@@ -52,12 +52,12 @@ def test_lesson_scene_2_transforms_both_variables_until_their_correlation_equals
     slope, _, hgr, ada, ben = numbers(lesson.straight_sentence(lesson.HUMP, 1))
     shape = lesson.curve_scene(lesson.HUMP).named
     assert hgr == round(fd.exact.pattern_hgr(shape, noise=lesson.CURVE_NOISE).value, 2)
-    x, y = lesson.straightened(lesson.HUMP, 1)
+    x, y = lesson.straightening_rows(lesson.HUMP, 1)
     assert slope == round(float(np.corrcoef(x, y)[0, 1]), 2)
     assert slope == pytest.approx(hgr, abs=0.05)
     # Ada and Ben are two of the rows, with their ages as given.
     assert [ada, ben] == pytest.approx(x[:2], abs=0.0051)
-    begun = lesson.straightened(lesson.HUMP, 0)[0][:2] * u.std() + u.mean()
+    begun = lesson.straightening_rows(lesson.HUMP, 0)[0][:2] * u.std() + u.mean()
     assert 40 + 2 * begun == pytest.approx(list(lesson.PEOPLE.values()), abs=0.5)
 
 

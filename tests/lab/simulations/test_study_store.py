@@ -76,5 +76,5 @@ def test_the_oldest_studies_are_removed_from_the_store(monkeypatch: pytest.Monke
         folder = cache_folder("studies") / f"{k}"
         folder.mkdir(parents=True)
         os.utime(folder, (k, k))
-    studies.forget_the_oldest()
+    studies.delete_oldest_studies()
     assert sorted(folder.name for folder in cache_folder("studies").iterdir()) == ["2", "3"]

@@ -233,7 +233,7 @@ def test_fifteen_labels_of_a_front_never_overlap_or_cross_at_phone_or_screen_wid
     labels = [
         Label(x=x, y=y, text="Fair spline network"[: 8 + k], colour="#000") for k, (x, y) in enumerate(points)
     ]
-    notes = placed(labels, axes=AXES, taken=[], points=points, theme=LIGHT)
+    notes = placed(labels, axes=AXES, occupied=[], points=points, theme=LIGHT)
     for width in WIDTHS:
         ends = shares(points, AXES) * (width, HEIGHT)
         begins = ends + [(each["ax"], -each["ay"]) for each in notes]

@@ -16,7 +16,7 @@ from fairdash.evaluation import Gain
 from fairdash.storage.log import Log
 from fairdash.tariff import FAIR_TARIFF
 from fairdash.training.baselines import LINEAR, PRICE
-from fairdash.training.methods import THE_STANDARD, apart_in_words
+from fairdash.training.methods import THE_STANDARD, separation_in_words
 from fairdash.training.settings import OBJECTIVES
 from fairdash.utils.text import number
 from fairdash.views.blocks import Picture, Table, as_script_json, plotly_script
@@ -196,9 +196,9 @@ def test_a_report_states_which_combinations_of_attributes_a_penalty_does_not_cov
     ):  # fmt: skip
         for count, treated in ((1, ""), (2, of_two), (3, of_three)):
             said = f"“.*” uses {treated}, .*Audit the price along all attributes" if treated else "$"
-            assert re.match(said, apart_in_words(method, count)), (method, count)
-    assert "uses combinations of 3 sensitive attributes" in apart_in_words("jdcov", 4)
-    monkeypatch.setattr(content, "apart_in_words", lambda *given: str(given))
+            assert re.match(said, separation_in_words(method, count)), (method, count)
+    assert "uses combinations of 3 sensitive attributes" in separation_in_words("jdcov", 4)
+    monkeypatch.setattr(content, "separation_in_words", lambda *given: str(given))
     assert str((found.b.method, 1)) in content.limits_of_comparison(found)
     monkeypatch.undo()
     assert "" not in content.limits_of_comparison(found)

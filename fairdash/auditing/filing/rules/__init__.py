@@ -1,8 +1,8 @@
 """Rules on the fairness of prices: one file for each rule with a template, and others.toml for other rules.
 
-Each file states which parts of a rule we read, where and when, and quotes nothing. Where a rule's text says
-what an audit can do, the file contains an id in braces. fairdash replaces the id by a sentence, which
-therefore always matches the installed version.
+Each file states which parts of a rule we read, where and when, and contains no quotations. Where a rule's
+text says what an audit can do, the file contains an id in braces. fairdash replaces this id by a sentence,
+which always agrees with the installed version.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 from fairdash.auditing.plan import QUESTIONS
 from fairdash.utils.registry import by_id, get_entry
 
-#: Ways in which we read a rule, as a map of ids to descriptions.
+#: Ways in which we read a rule, by id.
 READ: Mapping[str, str] = MappingProxyType(
     {
         "text": "primary: the text itself",
@@ -28,7 +28,8 @@ READ: Mapping[str, str] = MappingProxyType(
         "secondary": "secondary: accounts by others",
     }
 )
-#: Abilities of the audit that a rule's text may name: a map of ids to the table with the result and a text.
+#: Abilities of the audit that the text of a rule may name, by id: the table with the result, and a
+#: description.
 ABILITIES: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "impact_ratios": (
@@ -44,12 +45,12 @@ ABILITIES: Mapping[str, tuple[str, str]] = MappingProxyType(
         "proxies": ("proxies", "shows which columns predict the attribute"),
     }
 )
-#: Days after which a rule should be looked up again.
+#: A rule should be looked up again after this number of days.
 STALE_AFTER = timedelta(days=365)
 
 
 def with_abilities(text: str) -> str:
-    """Replace each ability's id in braces by a sentence on the audit question with this ability.
+    """Replace each id of an ability, in braces, by a sentence on the audit question that has this ability.
 
     Raises
     ------
@@ -62,12 +63,12 @@ def with_abilities(text: str) -> str:
     'It compares prices. Question 10 compares a second price in your table with this price.'
     """
 
-    def sentence(found: re.Match[str]) -> str:
-        table, does = ABILITIES[found[1]]
+    def sentence(match: re.Match[str]) -> str:
+        table, phrase = ABILITIES[match[1]]
         numbers = [number for number, each in QUESTIONS.items() if table in each.tables]
         if not numbers:
-            raise LookupError(f"no question has the table {table!r}, which the ability {found[1]!r} names")
-        return f"Question {numbers[0]} {does}."
+            raise LookupError(f"no question has the table {table!r}, which the ability {match[1]!r} names")
+        return f"Question {numbers[0]} {phrase}."
 
     return re.sub(r"\{(\w+)\}", sentence, text)
 
@@ -148,7 +149,7 @@ class Rule:
         return facts | {"template": bool(self.headings)}
 
     def is_stale(self, today: date) -> bool:
-        """Return whether the rule was last looked up over a year ago."""
+        """Return True if the rule was last looked up over a year ago."""
         return today - self.looked > STALE_AFTER
 
 
@@ -158,23 +159,28 @@ def _rules() -> Iterator[Rule]:
         content = tomllib.loads((folder / f"{name}.toml").read_text(encoding="utf-8"))
         for row in content.get("rule", [content]):
             headings = tuple(
-                Heading(**{**each, "shows": tuple(each["shows"]), "blanks": tuple(each["blanks"])})
-                for each in row.pop("heading", [])
+                Heading(**{**part, "shows": tuple(part["shows"]), "blanks": tuple(part["blanks"])})
+                for part in row.pop("heading", [])
             )
-            shows = tuple(row.pop("shows", [])) or tuple(part for each in headings for part in each.shows)
-            cannot = tuple(with_abilities(each) for each in row.pop("cannot"))
+            shown_tables = tuple(row.pop("shows", [])) or tuple(
+                part for heading in headings for part in heading.shows
+            )
+            limitations = tuple(with_abilities(row_of_ability) for row_of_ability in row.pop("cannot"))
             yield Rule(
-                **row | {"sources": tuple(row["sources"])}, cannot=cannot, shows=shows, headings=headings
+                **row | {"sources": tuple(row["sources"])},
+                cannot=limitations,
+                shows=shown_tables,
+                headings=headings,
             )
 
 
-#: All rules by id: first the rules with a template, then the others.
+#: All rules by id: those with a template first.
 RULES: Mapping[str, Rule] = by_id(*_rules())
 #: Rules with a template, by id.
 TEMPLATES: Mapping[str, Rule] = by_id(*(each for each in RULES.values() if each.headings))
 
 
 def template_of(name: str) -> Rule:
-    """Return the rule with this template's id, or raise an OptionError that lists the available ids."""
+    """Return the rule with this template id, or raise an OptionError that lists the available ids."""
     rule: Rule = get_entry(TEMPLATES, name, option="template")
     return rule
