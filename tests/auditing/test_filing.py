@@ -87,7 +87,9 @@ def test_a_filing_prints_every_heading_of_its_rule_and_marks_missing_text(templa
     begins = [text.index(squeezed(f"{k}. {each.title}")) for k, each in enumerate(rule.headings, 1)]
     assert begins == sorted(begins)
     # Texts of the figures are text in the printed document too.
-    assert [part for part in ("Motor&more:5<6.", "heightofthisstrip:largestacceptablegap") if part not in text] == []
+    assert [
+        part for part in ("Motor&more:5<6.", "heightofthisstrip:largestacceptablegap") if part not in text
+    ] == []
     for each, begin, end in zip(rule.headings, begins, [*begins[1:], len(text)], strict=True):
         below = text[begin:end]
         assert each.shows or each.blanks
