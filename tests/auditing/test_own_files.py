@@ -306,29 +306,33 @@ def test_the_models_command_describes_a_file_and_lists_what_the_file_does_not_sp
     assert (about["objective"], about["size"]) == ("poisson", "6 trees")
 
 
-@pytest.mark.parametrize("library", ["lightgbm", "xgboost"])
-def test_the_audit_states_the_value_that_boosted_trees_substitute_for_a_missing_cell(library, rows):
-    """LightGBM takes 0 and XGBoost the largest numbers, if no cell of the column was missing in the training."""
-    boosting = pytest.importorskip(library)
+OF_MISSING = {"lightgbm": 0.0, "xgboost gbtree": 1e9, "xgboost gblinear": 0.0, "catboost": -1e9}
+
+
+@pytest.mark.parametrize("kind", OF_MISSING)
+def test_the_audit_states_the_value_that_boosted_models_substitute_for_a_missing_cell(kind, rows):
+    """If the training lacked no cell: LightGBM and gblinear take 0, XGBoost the largest, CatBoost the smallest."""
+    boosting = pytest.importorskip(kind.split()[0])
     table = rows[["age", "power"]].astype(float)
     outcome, asked = rows["power"] / 100 + (table["age"] > 40), table.head(5).mask(table > 0)
 
     def trained(x):
-        if library == "xgboost":
-            options, data = {"objective": "count:poisson", "nthread": 1}, boosting.DMatrix(x, outcome)
-            return read_model(bytes(boosting.train(options, data, 5).save_raw("json")), table=list(table))
         options = {"objective": "poisson", "verbose": -1, "num_threads": 1, "min_data_in_leaf": 3}
-        model = boosting.train(options, boosting.Dataset(x, outcome), 5)
-        return read_model(model.model_to_string().encode(), table=list(table))
+        if kind == "catboost":
+            model = boosting.CatBoostRegressor(9, loss_function="Poisson", allow_writing_files=False)
+            content = model.fit(x, outcome, verbose=0)._serialize_model()
+        elif kind == "lightgbm":
+            content = boosting.train(options, boosting.Dataset(x, outcome), 5).model_to_string().encode()
+        else:
+            options = {"booster": kind.split()[1], "objective": "count:poisson", "nthread": 1}
+            content = bytes(boosting.train(options, boosting.DMatrix(x, outcome), 5).save_raw("json"))
+        return read_model(content, table=list(table))
 
-    whole, with_gaps = trained(table), trained(table.assign(age=table["age"].where(table["age"] >= 30)))
-    number = {"lightgbm": 0.0, "xgboost": 1e9}[library]
-    np.testing.assert_array_equal(whole.predict(asked), whole.predict(asked.fillna(number)))
-    said = [
-        [each.partition(" priced")[0] for each in one.unknown_levels(asked)] for one in (whole, with_gaps)
-    ]
-    power = "“power” is missing in 5 rows,"
-    assert said == [[power.replace("power", "age"), power], [power]]
+    whole, gaps = trained(table), trained(table.assign(age=table["age"].where(table["age"] >= 30)))
+    np.testing.assert_array_equal(whole.predict(asked), whole.predict(asked.fillna(OF_MISSING[kind])))
+    said = [[each.partition(" priced")[0] for each in one.unknown_levels(asked)] for one in (whole, gaps)]
+    both = [f"“{name}” is missing in 5 rows," for name in table]
+    assert said == [both, both if "gblinear" in kind else both[1:]]
     assert not whole.unknown_levels(table)
 
 
@@ -346,9 +350,7 @@ def test_a_model_file_is_read_in_another_process_and_a_crash_of_that_process_is_
         model._request({"predict": [["region", None]], "rows": 1}, b"")
     ended = ForeignModel(content, table=list(frame))
     ended._process.kill()
-    with pytest.raises(
-        StorageError, match="the process that reads it stopped: the file is damaged or too large"
-    ):
+    with pytest.raises(StorageError, match="process that reads it stopped: the file is damaged or too large"):
         ended.predict(frame)
 
 

@@ -208,6 +208,8 @@ class XGBoostModel(_Boosted):
             self._missing_as = dict.fromkeys(to_right, "the column's largest numbers (XGBoost)")
         n_trees = int(trees.get("gbtree_model_param", {}).get("num_trees", 0))
         self.size = counted(n_trees, "tree") if n_trees else "a line (gblinear)"
+        if not n_trees:
+            self._missing_as = dict.fromkeys(range(count), "0 (XGBoost's gblinear)")
         # If the training stopped early, only the rounds up to the best round are used, as in XGBRegressor.
         best = self._booster.attr("best_iteration")
         self._range = (0, 0) if best is None or not n_trees else (0, int(best) + 1)
@@ -282,6 +284,9 @@ class CatBoostModel(_Boosted):
             )
         names = self._model.feature_names_
         self.inputs = tuple(Input(name, is_text=k in of_levels) for k, name in enumerate(names))
+        # A column that lacked no cell in training has no treatment of its own ("AsIs").
+        whole = [k for k, how in self._model._get_nan_treatments().items() if how == "AsIs"]
+        self._missing_as = dict.fromkeys(whole, "the column's smallest numbers (CatBoost)")
         self.size = counted(self._model.tree_count_, "tree")
         objective = str(loss.get("type", ""))
         self._scaled(objective, link)
