@@ -198,7 +198,7 @@ def main() -> None:
     if options.objective == "equalized_residuals":
         spread().to_csv(SPREAD, index=False, float_format="%.4g")
     fronts, seconds = {}, {}
-    for name in dict.fromkeys([*BASES, *options.select_rows]):
+    for name in dict.fromkeys([*BASES, *options.only]):
         fronts[name], seconds[name] = front(ENTRIES[name], objective=options.objective)
         table = compared(fronts, objective=options.objective)
         table["seconds"] = table["entry"].map(seconds)

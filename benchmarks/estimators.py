@@ -256,7 +256,7 @@ def main() -> None:
         "gaussian": lambda: gaussian(4 if args.quick else 20),
     }
     for name, study in studies.items():
-        if args.select_rows in (None, name):
+        if args.only in (None, name):
             study().to_csv(RESULTS / f"estimators_{name}.csv", index=False, float_format="%.5g")
 
 

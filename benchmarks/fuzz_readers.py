@@ -178,7 +178,7 @@ def main() -> int:
     parser.add_argument("--cases", type=int, nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.cases:
-        read_cases(*options.cases, options.select_rows)
+        read_cases(*options.cases, options.only)
         return 0
     until = time.monotonic() + 60 * options.minutes
     counts: Counter[str] = Counter()
@@ -192,7 +192,7 @@ def main() -> int:
             str(seed),
             str(seed + FILES_A_PROCESS),
             "--only",
-            *options.select_rows,
+            *options.only,
         ]
         done = subprocess.run(
             command, capture_output=True, text=True, check=False, env=os.environ | {"OMP_NUM_THREADS": "1"}
@@ -209,7 +209,7 @@ def main() -> int:
             continue
         failures += 1
         bad = int(lines[-1].split()[1])
-        kind, content = case(bad, options.select_rows)
+        kind, content = case(bad, options.only)
         print(f"seed {bad} ({kind}): exit {done.returncode}\n{done.stderr[-1500:]}", flush=True)
         if options.keep:
             options.keep.mkdir(parents=True, exist_ok=True)

@@ -228,7 +228,7 @@ def main() -> None:
         measured = Measured(("cpu", "cuda"), options.out)
         dataset, claims = fd.load_dataset("crime"), tuple(simulated(n) for n in ROWS_OF_CLAIMS)
         plan, count = default_plan(dataset), MANY_MODELS
-        table = simulated(options.rows) if "large" in options.select_rows else dataset
+        table = simulated(options.rows) if "large" in options.only else dataset
     of_table = default_plan(table)
     if options.dry_run:
         of_table = replace(of_table, methods=("standard", "hgr_spline"), n_splits=2, settings=settings)
@@ -242,7 +242,7 @@ def main() -> None:
         "large": lambda: large(measured, table, of_table, most_seconds=options.seconds),
     }
     for part in parts:
-        if part in options.select_rows:
+        if part in options.only:
             work[part]()
 
 

@@ -103,13 +103,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         table = Path(folder) / "policies.csv"
         claims(options.rows).to_csv(table, index=False)
-        if options.select_rows != "upload":
+        if options.only != "upload":
             found += role_changes(table, home=Path(folder) / "roles")
-        if options.select_rows != "roles":
+        if options.only != "roles":
             found += in_browser(table, home=Path(folder) / "home")
     frame = pd.DataFrame(found, columns=["step", "wall_s", "cpu_s"]).round(2)
     print(frame.to_string(index=False))
-    if options.select_rows is None:
+    if options.only is None:
         load = round(os.getloadavg()[0], 1)
         frame.assign(rows=options.rows, processors=os.cpu_count(), load=load).to_csv(RESULTS, index=False)
 

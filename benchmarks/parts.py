@@ -37,7 +37,7 @@ def run(
     options = parser.parse_args(argv)
     found = [pd.read_csv(each) for each in options.combine or ()]
     for name, measure in () if options.combine else work(options):
-        if options.select_rows and name not in options.select_rows:
+        if options.only and name not in options.only:
             continue
         started = time.process_time()
         found.append(measure())
@@ -45,7 +45,7 @@ def run(
         if options.out:
             pd.concat(found).to_csv(options.out, index=False)
     if not found:
-        parser.error(f"nothing is named {' or '.join(options.select_rows)}")
+        parser.error(f"nothing is named {' or '.join(options.only)}")
     if options.out is None:
         made = results_of(pd.concat(found, ignore_index=True))
         kept = pd.read_csv(path) if path.exists() else made[:0]

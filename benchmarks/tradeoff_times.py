@@ -92,14 +92,14 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder) / "home"
-        if options.select_rows != "first":
+        if options.only != "first":
             print("data set | where   | median, ms | p95, ms | moves")
             for dataset in options.datasets:
                 run = _program(TRAIN, dataset, home=home)[-1]
                 server = _program(SERVER, run, str(options.moves), str(ROOT), home=home)
                 _print(dataset, "server", [float(line) for line in server])
                 _print(dataset, "browser", browser_moves(run, options.moves, home=home))
-        if options.select_rows != "moves":
+        if options.only != "moves":
             for attempt in range(3):
                 seconds = first_front(home=home / f"first-{attempt}")
                 print(f"crime, roles set to first front drawn: {seconds:.1f} s")

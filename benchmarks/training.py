@@ -201,13 +201,13 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=RESULTS, help="where to write the tables")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    if options.select_rows in (None, "seconds"):
+    if options.only in (None, "seconds"):
         seconds().to_csv(options.folder / "training_seconds.csv", index=False, float_format="%.4g")
-    if options.select_rows in (None, "quality"):
+    if options.only in (None, "quality"):
         table, fronts = quality(options.datasets.split(","), options.splits, options.methods.split(","))
         table.to_csv(options.folder / "training_quality.csv", index=False, float_format="%.4g")
         fronts.to_csv(options.folder / "training_fronts.csv", index=False, float_format="%.4g")
-    if options.select_rows in (None, "monotone"):
+    if options.only in (None, "monotone"):
         table = monotone(options.datasets.split(","))
         table.to_csv(options.folder / "training_monotone.csv", index=False, float_format="%.4g")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import fairdash
-from fairdash.cli import command_line, help_of_every_verb
+from fairdash.cli import command_line, help_of_all_commands
 from fairdash.dependence import REGISTRY, Measure
 from fairdash.utils.imports import homes_of_stub
 
@@ -50,7 +50,7 @@ def _page(title: str, names: list[str]) -> str:
 
 def _commands() -> Iterator[str]:
     yield "# The command line\n\nThis page shows the `--help` text of each command. `python -m fairdash` is the same as `fairdash`. The help text of a command explains its exit statuses 0 to 3. Every command ends with status 2 if an input or an option can't be used, and with 70 after an unexpected error, which also prints the path of the log to stderr.\n"
-    for verbs, text in help_of_every_verb(command_line(), width=100):
+    for verbs, text in help_of_all_commands(command_line(), width=100):
         yield f"{'#' * (2 + len(verbs))} {' '.join(['fairdash', *verbs])}\n"
         yield f"```text\n{text}\n```\n"
 

@@ -245,7 +245,7 @@ class Findings:
         return " ".join(sentences)
 
     @property
-    def all_notes(self) -> tuple[str, ...]:
+    def every_note(self) -> tuple[str, ...]:
         """Notes of the results for all attributes and their combinations, without duplicates."""
         return tuple(dict.fromkeys(note for result in self.along for note in result.notes))
 

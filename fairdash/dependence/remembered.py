@@ -17,7 +17,8 @@ _MAX_CACHED = 64
 def cached_result(compute: Callable[[], Array], *arguments: object) -> Array:
     """Return the cached result for the same arrays and options, or compute it.
 
-    >>> remembered(lambda: np.ones(2), "pairs", np.arange(3)), remembered(np.array, "pairs", np.arange(3))
+    >>> pairs = "pairs", np.arange(3)
+    >>> cached_result(lambda: np.ones(2), *pairs), cached_result(np.array, *pairs)
     (array([1., 1.]), array([1., 1.]))
     """
     key = tuple(

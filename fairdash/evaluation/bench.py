@@ -319,7 +319,7 @@ def _gaps(u: Array, groups: NDArray[np.intp], weight: Array, seed: int) -> Array
 def fractional_index_below(dependence: Array, level: float) -> float:
     """Return the interpolated index at which dependence first falls to a value, or NaN if it never does.
 
-    >>> place_below(np.array([0.8, 0.6, 0.2]), 0.4)
+    >>> fractional_index_below(np.array([0.8, 0.6, 0.2]), 0.4)
     1.5
     """
     below = np.flatnonzero(dependence <= level)

@@ -5,7 +5,7 @@ divided into finer classes).
 
 >>> age = pd.Series([40.0, 50.0, 60.0, 40.0, 50.0, 60.0] * 10)
 >>> born = pd.Series([1985.0, 1975.0, 1965.0, 1985.0, 1975.0, 1965.0] * 10)
->>> determines(born, age), determines(pd.Series(range(60)) % 7, age)
+>>> is_determined_by(born, age), is_determined_by(pd.Series(range(60)) % 7, age)
 (True, False)
 """
 

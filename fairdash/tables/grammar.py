@@ -397,7 +397,7 @@ def words_in_order(name: str) -> tuple[str, ...]:
 def without_accents(text: str, *, umlauts: bool = False) -> str:
     """Convert text to lower case and remove accents. If `umlauts` is true, umlauts become ae, oe and ue.
 
-    >>> folded("Prämie"), folded("Prämie", umlauts=True), folded("GRÖSSE")
+    >>> without_accents("Prämie"), without_accents("Prämie", umlauts=True), without_accents("GRÖSSE")
     ('pramie', 'praemie', 'grosse')
     """
     if umlauts:

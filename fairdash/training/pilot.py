@@ -165,7 +165,7 @@ def evenly_spread_lams(lams: Array, dependence: Array, floor: float, *, count: i
 
     Examples
     --------
-    >>> spread(np.array([0, 0.01, 0.1, 1.0]), np.array([0.8, 0.8, 0.4, 0.0]), 0.1, count=4)
+    >>> evenly_spread_lams(np.array([0, 0.01, 0.1, 1.0]), np.array([0.8, 0.8, 0.4, 0.0]), 0.1, count=4)
     array([0.015, 0.065, 0.21 , 0.56 ])
     """
     running_min = np.minimum.accumulate(dependence)

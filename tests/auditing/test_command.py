@@ -57,7 +57,7 @@ def test_answers_are_printed_if_writing_fails_and_vice_versa(table, tmp_path, ca
 def test_a_missing_file_of_an_earlier_audit_is_reported_before_any_computation(table, capsys, monkeypatch):
     earlier = str(table.parent / "earlier.zip")
     for module in (auditing, audit_module):
-        monkeypatch.setattr(module, "run", None)
+        monkeypatch.setattr(module, "execute_audit", None)
     assert main(["audit", str(table), *COLUMNS, "--against", earlier]) == 2
     assert "earlier.zip" in capsys.readouterr().err
     with pytest.raises(StorageError, match="earlier"):

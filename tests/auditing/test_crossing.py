@@ -114,7 +114,7 @@ def test_the_smallest_groups_of_a_combination_are_merged_and_a_note_states_their
     result = audited(table, TWO)
     curve = result.others[-1].curve
     assert curve["class"].iloc[-1] == "all others"
-    assert any("smallest cells" in note and "merged into “all others”" in note for note in result.all_notes)
+    assert any("smallest cells" in note and "merged into “all others”" in note for note in result.every_note)
     # Each policy has five rows, and one age group has only a few policies.
     policies = people().assign(policy=np.arange(2000) // 5)
     policies.loc[policies.index < 200, "policy"] = policies["policy"] % 3

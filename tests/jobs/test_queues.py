@@ -182,7 +182,7 @@ def test_a_queue_process_starts_even_while_a_page_checks_the_lock(monkeypatch: p
 def test_a_damaged_database_is_reported_and_finished_runs_stay_readable(done: Run) -> None:
     data_folder("jobs.sqlite").write_bytes(b"no database" * 1000)
     assert (done.status.state, done.read_result().predictions.shape) == (DONE, (2 + 4, 200))
-    with pytest.raises(StorageError, match="move it away"):
+    with pytest.raises(StorageError, match="rename it"):
         start_run(SOURCE, PLAN)
 
 

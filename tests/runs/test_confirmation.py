@@ -201,7 +201,7 @@ def test_the_page_evaluates_on_confirmation_rows_once_and_warns_before_a_second_
     at = move(at, 0.5)
     assert "Test number 2" in "".join(each.value for each in at.warning)
     click(at, "Open these rows again for this point")
-    assert "opened 2 times" in words(at)
+    assert "used 2 times" in words(at)
     assert "does not confirm the choice" in words(at)
 
 
@@ -218,7 +218,7 @@ def test_the_report_states_the_number_of_confirmation_rows_and_of_evaluations_on
     told = json.loads(capsys.readouterr().out)
     assert (told["number"], told["is_first"], told["opened"]) == (2, False, 2)
     after = report("after.html")
-    assert "opened 2 times" in after
+    assert "used 2 times" in after
     assert "60 not used by any split" in after
 
 

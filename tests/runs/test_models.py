@@ -141,7 +141,7 @@ def test_the_model_card_states_data_settings_versions_and_results():
     assert {name: model[name] for name in about} == about
     assert {"fairdash", "torch", "numpy"} <= set(card["made_with"])
     assert card["figures"]["values"] == {"mse": 0.25, "hgr_kde": None}
-    assert "not for this fit" in card["figures"]["about"]
+    assert "do not describe this fit" in card["figures"]["about"]
     readme = " ".join(content["README.txt"].decode().split())
     for sentence in (
         f"fairdash {fd.__version__}",

@@ -203,8 +203,8 @@ def _facts_section(*names: str) -> Callable[[Findings], Iterator[Block]]:
 def _data(result: Findings) -> Iterator[Block]:
     yield origin_of(result) | {"Mean price": amount(result.mean_price)}
     yield from _facts_section("Exposure", "Outcome", "Expected cost")(result)
-    if result.all_notes:
-        yield list(result.all_notes)
+    if result.every_note:
+        yield list(result.every_note)
 
 
 def _method(_: Findings) -> Iterator[Block]:

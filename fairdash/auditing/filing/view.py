@@ -179,7 +179,7 @@ def verdict_of(result: Findings) -> list[Block]:
 
 def notes_of(result: Findings) -> list[str]:
     """Return all notes except the note on units."""
-    return [note for note in result.all_notes if note != result.units_remark]
+    return [note for note in result.every_note if note != result.units_remark]
 
 
 def answers_of(result: Findings) -> Iterator[tuple[int, str, list[Block]]]:

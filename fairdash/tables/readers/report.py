@@ -177,10 +177,10 @@ def listen_with(listener: Callable[[str], None]) -> Iterator[None]:
 
     Examples
     --------
-    >>> with heard_by(print):
-    ...     tell("100 rows")
+    >>> with listen_with(print):
+    ...     report_progress("100 rows")
     100 rows
-    >>> tell("nobody hears this")
+    >>> report_progress("nobody hears this")
     """
     token = _LISTENER.set(listener)
     try:
