@@ -183,7 +183,11 @@ class TrainingSettings:
         return get_entry(_ROWS_TO_CATCH_UP, self.adversary_schedule, option="adversary_schedule")
 
     def adversary_steps_in(self, epoch: int) -> int:
-        """Return the number of adversary steps per predictor step in the epoch with this number, from 1."""
+        """Return the number of adversary steps per predictor step in the epoch with this number, from 1.
+
+        >>> [TrainingSettings().adversary_steps_in(epoch) for epoch in (1, 30, 60)]
+        [10, 5, 3]
+        """
         if self.adversary_schedule == "constant":
             return self.adversary_steps
         fewest = min(_FEWEST_ADVERSARY_STEPS, self.adversary_steps)
