@@ -184,6 +184,7 @@ def page() -> str:
         "",
         what_residuals_cost(),
         "",
+        *schedules(),
         "The results below use the default architecture, `tanh`, and were computed before `cca_spline` and "
         "the falling schedule of the adversary existed.",
         "",
@@ -228,7 +229,6 @@ def page() -> str:
         markdown(matched(pd.read_csv(RESULTS / "training_fronts.csv"))),
         "",
         *large_tables(),
-        *schedules(),
         "## Does dependence fall with λ?",
         "",
         "The table gives Spearman's correlation between λ and the measure for `hgr_nn`, on test rows and "
@@ -272,7 +272,7 @@ def schedules() -> list[str]:
     """Cost of both schedules of the adversary, and the excess of the error with the falling one."""
     found = pd.read_csv(RESULTS / "adversary_schedule.csv")
     seconds = ["cpu_s_constant", "cpu_s_falling"]
-    shown = found[["data", "splits", *seconds]].round(1)
+    shown = found[["data", "method", "splits", *seconds]].round(1)
     for level in (75, 50, 25):
         names = [f"excess_{level}{end}" for end in ("", "_low", "_high")]
         shown[f"at {level} %"] = [
@@ -284,8 +284,8 @@ def schedules() -> list[str]:
         "",
         "While the learning rate of the predictor falls, the predictor changes more slowly, so its adversary "
         "needs fewer steps to follow. The default `adversary_schedule` is therefore `falling`. The next "
-        "table compares it with `constant` for `hgr_nn` (`python -m benchmarks.adversary_schedule`): CPU "
-        "seconds for 8 weights λ and all splits, and the excess of the error with the falling schedule over "
+        "table compares it with `constant` (`python -m benchmarks.adversary_schedule`): CPU seconds for 7 or "
+        "8 weights λ and all splits, and the excess of the error with the falling schedule over "
         "the error with the constant one, with 95 % intervals, at the points of the front at which the "
         "dependence is 75, 50 and 25 % of the standard network's. Levels below the floor are left out.",
         "",
