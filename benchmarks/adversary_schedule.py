@@ -13,8 +13,8 @@ Writes results/adversary_schedule.csv, one row per data set. `excess` is the err
 divided by that with the constant one, less 1, at the points where each path first falls to 75, 50 and 25 % of
 the standard model's dependence (linear interpolation between two weights, over the `reached` splits in which
 both paths fall that far and the level is above the floor); means with 95 % intervals of Nadeau and Bengio.
-`cpu_s` are the CPU seconds of the fair networks of all splits. In the committed file, household and claims_20k
-have 3 splits, and chi2_nn was trained with `--method chi2_nn --splits 3 --lams 0.1 0.3 0.7 1.5 3 6 12`.
+`cpu_s` are the CPU seconds of the fair networks of all splits. In the committed file, household and
+claims_20k have 3 splits, and chi2_nn has the options `--splits 3 --lams 0.1 0.3 0.7 1.5 3 6 12`.
 """
 
 from __future__ import annotations
