@@ -66,6 +66,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.training
 	$(BIN)/python -m benchmarks.standard
 	$(BIN)/python -m benchmarks.portfolio
+	$(BIN)/python -m benchmarks.adversary_schedule
 	$(BIN)/python -m benchmarks.seconds_by_rows
 	$(BIN)/python -m benchmarks.first_verdict
 	$(BIN)/python -m benchmarks.architectures

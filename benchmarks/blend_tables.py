@@ -28,9 +28,10 @@ def page() -> str:
         "Between two trained weights λ, the trade-off page shows blends: weighted averages of the "
         "predictions of both models. This page compares blends at ten values of λ with models trained at "
         "these λ from the same initial weights. The objective is demographic parity, with the default "
-        "settings. All numbers are means over the test rows of "
-        f"{table['n_splits'].iloc[0]} random splits, with corrected standard errors. The error is divided by "
-        "the variance of the target. The excess is HGR_KDE minus its noise floor on the same rows.",
+        "settings; the adversary of `hgr_nn` had the schedule `constant`. All numbers are means over the "
+        f"test rows of {table['n_splits'].iloc[0]} random splits, with corrected standard errors. The "
+        "error is divided by the variance of the target. The excess is HGR_KDE minus its noise floor on the "
+        "same rows.",
         "",
         "The last column is the error of the blends minus the error of the trained model. The blends' error "
         "is taken at the point of their front that has the same excess as the trained model. If the "

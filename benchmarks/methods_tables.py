@@ -91,7 +91,8 @@ not verify the number of the theorem in Chzhen et al. and the weights along s in
 ## Results
 
 The data sets have at most {rows} rows, except `regions`, which has twice as many. `benchmarks/methods.py`
-describes the data sets. {splits} The app shows the same results on its page “Which method?”.
+describes the data sets. {splits} The adversaries of `hgr_nn`, `chi2_nn` and `mine` had the schedule
+`constant`. The app shows the same results on its page “Which method?”.
 
 {summary}
 

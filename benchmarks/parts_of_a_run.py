@@ -109,7 +109,7 @@ def measured(table: str, n_splits: int | None, *, is_preview: bool) -> dict[str,
             if open_:
                 open_[-1] += took
 
-    def unit(name: str, compute: Callable[[], Any], /) -> Any:
+    def run_step(name: str, compute: Callable[[], Any], /) -> Any:
         words = name.split("/")
         return timed("/".join(words[: 3 if words[0] in ("references", "assess") else 2]), compute)
 
@@ -126,7 +126,7 @@ def measured(table: str, n_splits: int | None, *, is_preview: bool) -> dict[str,
         n_rows, columns = dataset.features.shape
         share = share_of_rows(n_rows, tariff_columns=columns if plan.tariff else 0)
         plan, options = preview_of(plan), {"is_preview": True, "share": share}
-    result = timed("rest", lambda: execute_sweep(dataset, plan, unit=unit, **options))
+    result = timed("rest", lambda: execute_sweep(dataset, plan, run_step=run_step, **options))
     with tempfile.TemporaryDirectory() as folder:
         timed("storing", lambda: write_result(result, Path(folder)))
     return dict(seconds)

@@ -47,6 +47,7 @@ SETTINGS = TrainingSettings(
     n_epochs=40,
     warm_up_epochs=8,
     adversary_steps=3,
+    adversary_schedule="constant",
     adversary_hidden=(16, 16),
 )
 

@@ -126,9 +126,11 @@ def candidates() -> dict[str, Any]:
 
 def base_settings(tried: dict[str, Any], method: str) -> TrainingSettings:
     """Settings of a method before any search."""
-    return from_plain(
-        TrainingSettings, tried["base"] | {"adversary_steps": tried["adversary_steps"].get(method, 1)}
-    )
+    adversary = {
+        "adversary_steps": tried["adversary_steps"].get(method, 1),
+        "adversary_schedule": "constant",
+    }
+    return from_plain(TrainingSettings, tried["base"] | adversary)
 
 
 def candidates_of(

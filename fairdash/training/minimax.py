@@ -18,7 +18,7 @@ from torch import Tensor
 from fairdash.nets import StackedAdam, StackedMLP
 from fairdash.training.losses import Loss
 from fairdash.training.penalties.base import BasePenalty
-from fairdash.training.settings import ROWS_TO_CATCH_UP, Objective, batches_per_epoch
+from fairdash.training.settings import Objective, batches_per_epoch
 
 #: Minimum number of steps per epoch for methods with large mini-batches. It does not apply if the batch size
 #: of the settings gives fewer steps. To reach this number, an epoch may use the rows several times.
@@ -210,7 +210,9 @@ class MinimaxTrainer:
     lr, weight_decay, adversary_lr
         Learning rates and weight decays of the optimisers, (K,).
     adversary_steps
-        Number of adversary steps per predictor step.
+        Number of adversary steps per predictor step, which may change between epochs.
+    rows_to_catch_up
+        Approximate number of rows that each of these steps except the last one uses.
     """
 
     def __init__(
@@ -226,6 +228,7 @@ class MinimaxTrainer:
         weight_decay: Tensor,
         adversary_lr: Tensor,
         adversary_steps: int,
+        rows_to_catch_up: int,
     ) -> None:
         self.predictor = predictor
         self.penalty = penalty
@@ -234,6 +237,7 @@ class MinimaxTrainer:
         self.loss = loss
         self.scale = scale
         self.adversary_steps = adversary_steps
+        self.rows_to_catch_up = rows_to_catch_up
         # If a predictor or its adversary diverges, the training of both stops. Both optimisers therefore use
         # the same mask.
         self.alive = torch.ones(len(lam), dtype=torch.bool, device=lam.device)
@@ -291,7 +295,7 @@ class MinimaxTrainer:
         assert penalty is not None
         inputs = (batch.s, batch.weight)
         if self.ascent is not None:
-            pieces = max(u.shape[1] // ROWS_TO_CATCH_UP, 1)
+            pieces = max(u.shape[1] // self.rows_to_catch_up, 1)
             for step in range(self.adversary_steps - 1):
                 rows = slice(step % pieces, None, pieces)
                 weight = None if batch.weight is None else batch.weight[:, rows]

@@ -73,7 +73,7 @@ class FairRegressor(RegressorMixin, BaseEstimator):
     validation_fraction
         Share of the rows that are set aside as validation rows if `patience` is not None.
     architecture, hidden, lr, weight_decay, batch_size, n_epochs, warm_up_epochs, adversary_hidden, \
-adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
+adversary_lr, adversary_steps, adversary_schedule, dropout, loss, tweedie_power, balance, patience
         Same meaning as in :class:`fairdash.training.settings.TrainingSettings`. ``"auto"`` means the value
         that :func:`fairdash.training.settings.budget_of` gives for the number of training rows.
 
@@ -145,6 +145,7 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
         adversary_hidden: Sequence[int] = _DEFAULT.adversary_hidden,
         adversary_lr: float = _DEFAULT.adversary_lr,
         adversary_steps: int = _DEFAULT.adversary_steps,
+        adversary_schedule: str = _DEFAULT.adversary_schedule,
         dropout: float = _DEFAULT.dropout,
         loss: str = _DEFAULT.loss,
         tweedie_power: float = _DEFAULT.tweedie_power,
@@ -168,6 +169,7 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
         self.adversary_hidden = adversary_hidden
         self.adversary_lr = adversary_lr
         self.adversary_steps = adversary_steps
+        self.adversary_schedule = adversary_schedule
         self.dropout = dropout
         self.loss = loss
         self.tweedie_power = tweedie_power

@@ -96,6 +96,10 @@ class TrainingSettings:
         Constant learning rate of the adversary.
     adversary_steps
         Number of steps of the adversary per step of the predictor, on the same mini-batch.
+    adversary_schedule
+        ``"falling"``: the number of adversary steps falls with the learning rate of the predictor, to 3 or,
+        if `adversary_steps` is smaller, to `adversary_steps`; each step except the last one uses 128 rows.
+        ``"constant"``: the number never changes, as in the paper, and these steps use 256 rows.
     dropout
         Share of the units of each hidden layer, in [0, 1), that every step of the predictor sets to 0 at
         random.
@@ -135,6 +139,7 @@ class TrainingSettings:
         "More steps make training more stable.",
         within="[1, inf)",
     )
+    adversary_schedule: str = "falling"
     dropout: float = option(0.0, "Dropout", "", within="[0, 1)", step=0.05)
     loss: str = "squared_error"
     tweedie_power: float = 1.5
@@ -157,9 +162,10 @@ class TrainingSettings:
             f"Choose fewer than {self.n_epochs} warm-up epochs.",
         )
         checks.finish()
-        # Access to these properties raises an error if the loss or the architecture is unknown.
+        # Access to these properties raises an error if the loss, the architecture or the schedule is unknown.
         self.loss_function  # noqa: B018
         self.network  # noqa: B018
+        self.rows_to_catch_up  # noqa: B018
 
     @property
     def network(self) -> Architecture:
@@ -170,6 +176,22 @@ class TrainingSettings:
     def loss_function(self) -> Loss:
         """Return the loss with the id `loss`, from :mod:`fairdash.training.losses`."""
         return find_loss(self.loss, tweedie_power=self.tweedie_power)
+
+    @property
+    def rows_to_catch_up(self) -> int:
+        """Return the number of rows that each adversary step except the last one uses from a mini-batch."""
+        return get_entry(_ROWS_TO_CATCH_UP, self.adversary_schedule, option="adversary_schedule")
+
+    def adversary_steps_in(self, epoch: int) -> int:
+        """Return the number of adversary steps per predictor step in the epoch with this number, from 1.
+
+        >>> [TrainingSettings().adversary_steps_in(epoch) for epoch in (1, 30, 60)]
+        [10, 5, 3]
+        """
+        if self.adversary_schedule == "constant":
+            return self.adversary_steps
+        fewest = min(_MIN_ADVERSARY_STEPS, self.adversary_steps)
+        return max(round(self.adversary_steps * cosine_decay((epoch - 1) / self.n_epochs)), fewest)
 
     def steps_an_epoch(self, n_rows: int) -> int:
         """Return the number of mini-batches per epoch for `n_rows` training rows, at least 1."""
@@ -203,9 +225,12 @@ class TrainingSettings:
 #: contain more rows.
 STEPS = 720
 _MIN_BATCH, _MAX_BATCH = 256, 2048
-#: Number of rows of a mini-batch in an adversary step before the last one. Successive steps use different
-#: rows.
-ROWS_TO_CATCH_UP = 256
+#: Number of rows of a mini-batch in an adversary step before the last one, for each schedule of the
+#: adversary. Successive steps use different rows.
+_ROWS_TO_CATCH_UP = {"falling": 128, "constant": 256}
+#: Minimum number of adversary steps of a falling schedule. A slowly changing predictor needs fewer steps of
+#: its adversary (benchmarks/adversary_schedule.py).
+_MIN_ADVERSARY_STEPS = 3
 _MIN_EPOCHS, _MAX_EPOCHS = 4, 60
 #: Ratio of the number of epochs to the number of warm-up epochs.
 _EPOCHS_PER_WARM_UP_EPOCH = 6
@@ -259,6 +284,11 @@ def budget_of(
         "warm_up_epochs": round(n_epochs / _EPOCHS_PER_WARM_UP_EPOCH),
         "weight_decay": weight_decay_of(n_rows),
     }
+
+
+def cosine_decay(share: float) -> float:
+    """Return the factor of the predictor's learning rate, from 1 to 0, after a share of the training."""
+    return 0.5 * (1 + math.cos(math.pi * share))
 
 
 def weight_decay_of(n_rows: int) -> float:

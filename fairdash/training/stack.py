@@ -18,7 +18,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -35,7 +34,7 @@ from fairdash.training.device import ROWS_AT_ONCE
 from fairdash.training.losses import Loss
 from fairdash.training.methods import METHODS
 from fairdash.training.minimax import Batch, Batches, BestEpoch, MinimaxTrainer, Tables
-from fairdash.training.settings import OBJECTIVES, StackedModel, TrainingSettings
+from fairdash.training.settings import OBJECTIVES, StackedModel, TrainingSettings, cosine_decay
 from fairdash.utils.registry import get_entry
 
 if TYPE_CHECKING:
@@ -244,9 +243,7 @@ def _prepared(
         rows_a_step=get_entry(METHODS, models[0].method, option="method").rows_a_step,
     )
     n_steps = settings.n_epochs * batches.per_epoch
-    trainer.descent.follow(
-        np.array([0.5 * (1 + math.cos(math.pi * step / n_steps)) for step in range(n_steps)])
-    )
+    trainer.descent.follow(np.array([cosine_decay(step / n_steps) for step in range(n_steps)]))
     best = None
     if settings.patience is not None:
         validation = tables.distribute(_validation(rows, data.validation))
@@ -288,6 +285,7 @@ def _minimax_trainer(
         weight_decay=torch.tensor([model.settings.weight_decay for model in models], dtype=data.x.dtype),
         adversary_lr=of_each(model.settings.adversary_lr for model in models),
         adversary_steps=settings.adversary_steps,
+        rows_to_catch_up=settings.rows_to_catch_up,
     )
     return trainer, data
 
@@ -315,14 +313,19 @@ def _train_epochs(
         totals.add_(trainer.step(batches.take(), fair=fair))
 
     device = trainer.lam.device.type
-    step_of = {fair: Repeated(partial(train_step, fair), device=device) for fair in (False, True)}
+    # A GPU records one step for each number of adversary steps; warm-up epochs have none.
+    step_of: dict[int, Repeated] = {}
     last, is_over = epochs.stop - 1, epochs.stop > settings.n_epochs
     with separate_stream(device):
         for epoch in epochs:
             fair = epoch > settings.warm_up_epochs
+            count = settings.adversary_steps_in(epoch) if fair and trainer.ascent is not None else int(fair)
+            if count not in step_of:
+                step_of[count] = Repeated(partial(train_step, fair), device=device)
+            trainer.adversary_steps = count
             totals.zero_()
             for _ in batches.epoch():
-                step_of[fair]()
+                step_of[count]()
                 step += 1
                 if on_step is not None:
                     on_step(step / n_steps)

@@ -23,7 +23,7 @@ from fairdash.training.feature_encoder import EncodedRows, encode_rows
 from fairdash.training.importance import PermutationPlan, importance_of_stack
 from fairdash.training.methods import FAIR_TARIFF, METHODS
 from fairdash.training.progress import StackReporter
-from fairdash.training.settings import ROWS_TO_CATCH_UP, StackedModel
+from fairdash.training.settings import StackedModel
 from fairdash.training.single import Predictor
 from fairdash.training.splits import Split
 from fairdash.utils.registry import get_entry
@@ -242,8 +242,11 @@ def work_of(models: Sequence[StackedModel]) -> float:
             continue  # Training all tariffs takes less time than training one network.
         method = get_entry(METHODS, model.method, option="method")
         closed_form = 0.0 if method.penalty is None else 0.5
-        share = min(1.0, ROWS_TO_CATCH_UP / model.settings.batch_size)
-        steps = 1 + (model.settings.adversary_steps - 1) * share if method.adversarial else closed_form
+        settings = model.settings
+        share = min(1.0, settings.rows_to_catch_up / settings.batch_size)
+        # The mean number of adversary steps is that of the middle epoch.
+        middle = settings.adversary_steps_in((settings.n_epochs + 1) // 2)
+        steps = 1 + (middle - 1) * share if method.adversarial else closed_form
         # For methods with large mini-batches, an epoch may use the rows of a small table several times.
         passes = 4.0 if method.rows_a_step > model.settings.batch_size else 1.0
         total += model.settings.n_epochs * (1.0 + steps) * passes

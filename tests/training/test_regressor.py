@@ -67,8 +67,8 @@ def test_every_setting_of_the_regressor_is_passed_to_the_training(monkeypatch):
     monkeypatch.setattr(regressor_fit, "train_single", lambda *rows, **given: seen.append(given) or 1 / 0)
     other = TrainingSettings(
         architecture="scores", hidden=(5, 4), lr=1e-4, weight_decay=0.5, batch_size=16, n_epochs=7,
-        warm_up_epochs=3, adversary_hidden=(3,), adversary_lr=0.2, adversary_steps=2, dropout=0.1, loss="tweedie",
-        tweedie_power=1.2, balance=True, patience=2,
+        warm_up_epochs=3, adversary_hidden=(3,), adversary_lr=0.2, adversary_steps=2, dropout=0.1,
+        adversary_schedule="constant", loss="tweedie", tweedie_power=1.2, balance=True, patience=2,
     )  # fmt: skip
     default = TrainingSettings()
     assert all(getattr(other, field.name) != getattr(default, field.name) for field in fields(other))

@@ -93,7 +93,7 @@ def _optimisers(lam, objective="demographic_parity"):
     rates = {name: getattr(settings, name) * one for name in ("lr", "weight_decay", "adversary_lr")}
     return MinimaxTrainer(
         predictor=predictor, penalty=adversary, lam=lam * one, objective=OBJECTIVES[objective],
-        loss=LOSSES["squared_error"], scale=one, adversary_steps=settings.adversary_steps, **rates,
+        loss=LOSSES["squared_error"], scale=one, adversary_steps=1, rows_to_catch_up=256, **rates,
     )  # fmt: skip
 
 
