@@ -236,12 +236,7 @@ FIELDS = [
     *("case", "n", "seed", "p_value", "found"),
     *(
         f"{criterion}_{what}"
-        for criterion in (
-            "independence",
-            "conditional_independence",
-            "sufficiency",
-            "equalized_residuals",
-        )
+        for criterion in ("independence", "conditional_independence", "sufficiency", "equalized_residuals")
         for what in ("verdict", "false", "covers", "width")
     ),
     *(

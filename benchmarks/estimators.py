@@ -185,10 +185,7 @@ def speed() -> pd.DataFrame:
         x = a.clone().requires_grad_()
         function(x).backward()
 
-    forms = {
-        "forward": lambda function: function(a),
-        "with gradient": backward,
-    }
+    forms = {"forward": lambda function: function(a), "with gradient": backward}
     for what, run in forms.items():
         # Take the median of many rounds: the large arrays of the O(G²n) form need two to three times as long
         # if the allocator uses new memory pages, so single ratios vary.

@@ -47,13 +47,7 @@ def main() -> None:
             u, s, policy = policies(k, within=within, sizes=sizes)
             for exchanged, groups in (("rows", None), ("policies", policy)):
                 found = assess_dependence(
-                    measure,
-                    u,
-                    s,
-                    groups=groups,
-                    n_permutations=N_PERMUTATIONS,
-                    n_bootstrap=0,
-                    random_state=k,
+                    measure, u, s, groups=groups, n_permutations=N_PERMUTATIONS, n_bootstrap=0, random_state=k
                 )
                 alarms[exchanged] += found.p_value <= 0.05
         for exchanged, count in alarms.items():

@@ -281,10 +281,7 @@ def glms() -> Iterator[Made]:
         fit = smf.glm(f"{'claims' if family == 'poisson' else 'amount'} ~ region + band", frame, family=own)
         fitted = fit.fit()
         told = fitted.predict(frame).to_numpy()
-        exports = {
-            "csv": lambda m, p: m.params.to_csv(p),
-            "pickle": lambda m, p: m.save(str(p)),
-        }
+        exports = {"csv": lambda m, p: m.params.to_csv(p), "pickle": lambda m, p: m.save(str(p))}
         yield "statsmodels", version("statsmodels"), family, fitted, told, exports, [*ABOUT]
         for library, form, wrote in (
             ("SAS GENMOD", "from its manual", _as_genmod),

@@ -205,11 +205,7 @@ def summary(parts: Sequence[Path]) -> pd.DataFrame:
             values = own[f"excess_{at}"].dropna()
             off = stats.t.ppf(0.975, len(values) - 1) * values.sem() if len(values) > 1 else np.nan
             mean = values.mean()
-            last |= {
-                f"excess_{at}": mean,
-                f"excess_{at}_low": mean - off,
-                f"excess_{at}_high": mean + off,
-            }
+            last |= {f"excess_{at}": mean, f"excess_{at}_low": mean - off, f"excess_{at}_high": mean + off}
         table = pd.concat([table, pd.DataFrame([last])], ignore_index=True)
     return table
 

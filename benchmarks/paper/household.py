@@ -141,12 +141,7 @@ def reproduce_household(
 
 
 def _objective(
-    dataset: Dataset,
-    objective: str,
-    *,
-    n_folds: int,
-    n_splits: int,
-    plan: Mapping[str, Any],
+    dataset: Dataset, objective: str, *, n_folds: int, n_splits: int, plan: Mapping[str, Any]
 ) -> dict[str, pd.DataFrame]:
     """All methods for one objective; `plan` has the common options of searches and sweeps."""
     plan = {"objective": objective, **plan}

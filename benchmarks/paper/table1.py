@@ -126,10 +126,7 @@ def candidates() -> dict[str, Any]:
 
 def base_settings(tried: dict[str, Any], method: str) -> TrainingSettings:
     """Settings of a method before any search."""
-    adversary = {
-        "adversary_steps": tried["adversary_steps"].get(method, 1),
-        "adversary_schedule": "constant",
-    }
+    adversary = {"adversary_steps": tried["adversary_steps"].get(method, 1), "adversary_schedule": "constant"}
     return from_plain(TrainingSettings, tried["base"] | adversary)
 
 

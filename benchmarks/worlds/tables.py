@@ -23,19 +23,7 @@ from benchmarks.worlds.drawing import (
     uniform,
 )
 from benchmarks.worlds.shapes import ALONE, EARNED, FLAT, LINE, NO_COST, NO_FEATURES
-from benchmarks.worlds.truths import (
-    World,
-    between,
-    cell,
-    curve,
-    gap,
-    near,
-    never,
-    notes,
-    part,
-    says,
-    verdict,
-)
+from benchmarks.worlds.truths import World, between, cell, curve, gap, near, never, notes, part, says, verdict
 
 _DEAR = 0.15
 

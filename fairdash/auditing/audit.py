@@ -12,13 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from fairdash.auditing.data import (
-    Answered,
-    Measured,
-    Progress,
-    _answers_for_second_price,
-    data_of,
-)
+from fairdash.auditing.data import Answered, Measured, Progress, _answers_for_second_price, data_of
 from fairdash.auditing.evidence import AuditResult, environment, hash_of_rows
 from fairdash.auditing.gaps import ABOVE, BELOW, NONE, UNDECIDED, holm, verdict_at
 from fairdash.auditing.models import ModelFile

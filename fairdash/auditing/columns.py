@@ -68,8 +68,7 @@ def check_names(frame: pd.DataFrame, columns: Columns) -> None:
     columns_by_text = {str(name): name for name in frame.columns}
     if len(columns_by_text) < len(frame.columns) or any(name != key for key, name in columns_by_text.items()):
         raise DataError.of(
-            "Two columns have the same name, or a name is not text",
-            "Give every column a unique name.",
+            "Two columns have the same name, or a name is not text", "Give every column a unique name."
         )
     roles = {**columns.numbers()} | ({} if columns.groups is None else {"groups": columns.groups})
     known_class = () if columns.known_class is None else (columns.known_class,)

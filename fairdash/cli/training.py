@@ -122,8 +122,7 @@ class DataOptions:
             raise OptionError.of("One table is needed", "Name the table with --dataset, or with --file.")
         if self.predict is None or not self.sensitive:
             raise OptionError.of(
-                "A file needs a target and a sensitive column",
-                "Add --predict and --sensitive.",
+                "A file needs a target and a sensitive column", "Add --predict and --sensitive."
             )
         frame, report = read_file(
             self.file, sheet=self.sheet, missing=self.missing, one_spelling=self.one_spelling

@@ -12,14 +12,7 @@ from fairdash.data.dataset import Dataset
 from fairdash.errors import DataError, Fix, Problem
 from fairdash.tables.codes import doubts_about
 from fairdash.tables.column_profile import NUMBERS, as_floats, kind_of
-from fairdash.tables.columns import (
-    as_classes,
-    codes_of,
-    first_lines,
-    group_problems,
-    role_problems,
-    texts_of,
-)
+from fairdash.tables.columns import as_classes, codes_of, first_lines, group_problems, role_problems, texts_of
 from fairdash.tables.exposure import (
     DROP_NEGATIVE,
     FLOOR,
@@ -429,10 +422,7 @@ def _negative_note(target: pd.Series, kind: str | None, lines: np.ndarray | None
     is_negative = (target < 0).to_numpy()
     n_below = int(is_negative.sum())
     where = "" if lines is None else f" ({at_lines(lines[is_negative], n_below)})"
-    treatment = {
-        FLOOR: "They are replaced by 0.",
-        DROP_NEGATIVE: "These rows are left out.",
-    }.get(
+    treatment = {FLOOR: "They are replaced by 0.", DROP_NEGATIVE: "These rows are left out."}.get(
         kind or "", "These amounts are used unchanged. Only squared error can learn from amounts below zero."
     )
     return (

@@ -324,10 +324,5 @@ def _read_description(path: Path, owner: str) -> Upload:
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         name, keep_days = "table", DEFAULT_DAYS
     return Upload(
-        sha256=path.stem,
-        name=name,
-        n_bytes=status.st_size,
-        kept_at=kept_at,
-        keep_days=keep_days,
-        owner=owner,
+        sha256=path.stem, name=name, n_bytes=status.st_size, kept_at=kept_at, keep_days=keep_days, owner=owner
     )

@@ -192,13 +192,7 @@ class Judge:
     """Settings for assessing all models of one data set: objective, loss, measures and seeds."""
 
     def __init__(
-        self,
-        dataset: Dataset,
-        *,
-        objective: str,
-        loss: Loss,
-        measures: Sequence[str],
-        random_state: int,
+        self, dataset: Dataset, *, objective: str, loss: Loss, measures: Sequence[str], random_state: int
     ) -> None:
         """The parameters are the same as in :func:`assess_predictions`."""
         self.objective = get_entry(OBJECTIVES, objective, option="objective")

@@ -315,10 +315,7 @@ MAX_ROWS = 4000
 
 
 def densities(
-    values: NDArray[np.float64],
-    s: NDArray[np.float64],
-    *,
-    grid: NDArray[np.float64],
+    values: NDArray[np.float64], s: NDArray[np.float64], *, grid: NDArray[np.float64]
 ) -> pd.DataFrame:
     """Return Gaussian kernel densities (Scott's bandwidth) of `values` within groups of `s`.
 

@@ -7,12 +7,7 @@ import time
 import numpy as np
 
 from fairdash.data.dataset import Dataset
-from fairdash.evaluation.assess import (
-    MAX_JUDGED_ROWS,
-    MAX_ROWS,
-    N_PERMUTATIONS,
-    permutations_behind_floor,
-)
+from fairdash.evaluation.assess import MAX_JUDGED_ROWS, MAX_ROWS, N_PERMUTATIONS, permutations_behind_floor
 from fairdash.evaluation.tradeoff_curve import curve_points
 from fairdash.training.defaults import training_rows
 from fairdash.training.methods import FAIR_TARIFF

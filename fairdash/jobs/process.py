@@ -36,11 +36,7 @@ ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_
 def environment() -> dict[str, str]:
     """Return the environment variables for the processes that fairdash starts."""
     search_path = [str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]
-    return os.environ | {
-        **ONE_THREAD,
-        "PYTHONPATH": os.pathsep.join(search_path),
-        "PYTHONUNBUFFERED": "1",
-    }
+    return os.environ | {**ONE_THREAD, "PYTHONPATH": os.pathsep.join(search_path), "PYTHONUNBUFFERED": "1"}
 
 
 def n_cores() -> int:

@@ -340,10 +340,7 @@ def duel_sentence(frozen: bool, step: int) -> str:
 LAMS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 #: Edges of the groups by age.
 AGES = (25, 29, 31, 33, 35, 37, 39, 41, 43, 45, 47, 49, 51, 55)
-OBJECTIVES = {
-    "demographic_parity": "Equal prices",
-    "equalized_residuals": "Equal errors",
-}
+OBJECTIVES = {"demographic_parity": "Equal prices", "equalized_residuals": "Equal errors"}
 
 
 def payers_points(objective: str) -> pd.DataFrame:

@@ -196,11 +196,7 @@ def _search(search: SearchJob, context: JobContext, run_step: StepRunner) -> Non
     dataset = spec.load()
     plan = spec.plan
     (split,) = draw_splits(
-        dataset,
-        plan.split,
-        n_splits=1,
-        random_state=plan.random_state,
-        set_aside=plan.set_aside(dataset),
+        dataset, plan.split, n_splits=1, random_state=plan.random_state, set_aside=plan.set_aside(dataset)
     )
 
     def progress(share: float) -> None:

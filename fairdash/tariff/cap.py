@@ -52,11 +52,7 @@ class CappedPremiums:
 
 
 def cap_premiums(
-    premiums: ArrayLike,
-    existing: ArrayLike,
-    *,
-    max_change: float,
-    sample_weight: ArrayLike | None = None,
+    premiums: ArrayLike, existing: ArrayLike, *, max_change: float, sample_weight: ArrayLike | None = None
 ) -> CappedPremiums:
     """Cap the relative change of every premium, at unchanged income.
 

@@ -237,12 +237,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
         return tags
 
     def fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        *,
-        sensitive_features: Any = None,
-        sample_weight: ArrayLike | None = None,
+        self, X: Any, y: ArrayLike, *, sensitive_features: Any = None, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Fit the tariff to the rows of X.
 

@@ -24,16 +24,7 @@ from numpy.typing import NDArray
 from scipy.linalg import block_diag
 
 from fairdash.errors import Checks, OptionError
-from fairdash.tariff.terms import (
-    BAND,
-    BREAKPOINT,
-    FIXED,
-    Factor,
-    Interaction,
-    Term,
-    blocks_of,
-    level_text,
-)
+from fairdash.tariff.terms import BAND, BREAKPOINT, FIXED, Factor, Interaction, Term, blocks_of, level_text
 from fairdash.utils.text import few
 
 Array = NDArray[np.float64]

@@ -315,11 +315,7 @@ def minimise(
 
 
 def minimise_monotone(
-    stack: TariffStack,
-    *,
-    max_iter: int,
-    tol: float | Array,
-    on_step: Callable[[float], None] | None = None,
+    stack: TariffStack, *, max_iter: int, tol: float | Array, on_step: Callable[[float], None] | None = None
 ) -> tuple[Array, NDArray[np.int64], NDArray[np.bool_]]:
     """Minimise the objective of `stack`, with steps of monotone factors constrained to be at least 0.
 

@@ -167,12 +167,7 @@ def _model(loss: Loss) -> Any:
 
 
 def _trees(
-    rows: EncodedRows,
-    weight: NDArray[np.float64],
-    split: Split,
-    inner: Split,
-    loss: Loss,
-    random_state: int,
+    rows: EncodedRows, weight: NDArray[np.float64], split: Split, inner: Split, loss: Loss, random_state: int
 ) -> NDArray[np.float64]:
     """Return predictions (n,) of boosted trees whose number is selected on the validation rows of `inner`."""
 

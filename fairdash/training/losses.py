@@ -195,12 +195,7 @@ def _y_log_y(y: Any) -> Any:
 
 
 LOSSES: Mapping[str, Loss] = by_id(
-    Loss(
-        id="squared_error",
-        title="Squared error",
-        meaning="Suits any target.",
-        power=0,
-    ),
+    Loss(id="squared_error", title="Squared error", meaning="Suits any target.", power=0),
     Loss(
         id="poisson",
         title="Poisson deviance",

@@ -21,23 +21,15 @@ from numpy.typing import NDArray
 from fairdash.data.dataset import Dataset
 from fairdash.errors import Checks, DataError, OptionError
 from fairdash.jobs.steps import Found, StepRunner, independent, memoised, run_directly, within
-from fairdash.training.device import (
-    Device,
-    memory_error,
-)
+from fairdash.training.device import Device, memory_error
 from fairdash.training.importance import PermutationPlan, importance_of_all
 from fairdash.training.methods import METHODS
 from fairdash.training.progress import OnProgress, StackReporter
 from fairdash.training.progress import SweepProgress as SweepProgress
 from fairdash.training.settings import StackedModel, TrainingSettings
 from fairdash.training.single import Predictor
-from fairdash.training.split_kinds import (
-    SetAside,
-)
-from fairdash.training.splits import (
-    Split,
-    require_varied_target,
-)
+from fairdash.training.split_kinds import SetAside
+from fairdash.training.splits import Split, require_varied_target
 from fairdash.training.stack_trainer import StackTrainer, train_in_legs, work_of
 from fairdash.utils.registry import get_entry
 
@@ -285,10 +277,7 @@ def _check(dataset: Dataset, splits: Sequence[Split], models: Sequence[StackedMo
 
 
 def held_out_losses(
-    dataset: Dataset,
-    splits: Sequence[Split],
-    predictions: NDArray[np.float64],
-    settings: TrainingSettings,
+    dataset: Dataset, splits: Sequence[Split], predictions: NDArray[np.float64], settings: TrainingSettings
 ) -> NDArray[np.float64]:
     """Return losses (K,) of predictions (K, n) on validation rows, relative to those of a constant model."""
     loss = settings.loss_function

@@ -155,13 +155,7 @@ def rows_to_fit(
         _, y = check_X_y(np.zeros((len(X), 1)), y, y_numeric=True, ensure_min_samples=2)
     else:
         X, y = validate_data(
-            model,
-            X,
-            y,
-            dtype=np.float64,
-            ensure_all_finite="allow-nan",
-            y_numeric=True,
-            ensure_min_samples=2,
+            model, X, y, dtype=np.float64, ensure_all_finite="allow-nan", y_numeric=True, ensure_min_samples=2
         )
     table = pd.DataFrame(X).reset_index(drop=True)
     table.columns = pd.Index(getattr(model, "feature_names_in_", range(table.shape[1])))
@@ -263,12 +257,7 @@ def seed_to_fit(random_state: int | np.random.RandomState | None) -> int:
 
 
 def rows_to_predict(
-    model: Any,
-    X: Any,
-    *,
-    columns: Sequence[Hashable],
-    numbers: Collection[Hashable],
-    has_text: bool,
+    model: Any, X: Any, *, columns: Sequence[Hashable], numbers: Collection[Hashable], has_text: bool
 ) -> pd.DataFrame:
     """Return cleaned columns of X, in the order in which the model was fitted to them.
 
@@ -300,11 +289,7 @@ def rows_to_predict(
         table = X
     else:
         checked = validate_data(
-            model,
-            X,
-            reset=False,
-            dtype=object if has_text else np.float64,
-            ensure_all_finite="allow-nan",
+            model, X, reset=False, dtype=object if has_text else np.float64, ensure_all_finite="allow-nan"
         )
         table = pd.DataFrame(checked, columns=names)
     sensitive = [name for name in model.sensitive_names_ if name in table.columns]

@@ -173,9 +173,5 @@ def make_scorer(
     measure_of(measure)
     get_entry(OBJECTIVES, objective, option="objective")
     return DependenceScorer(
-        measure,
-        sensitive=sensitive,
-        objective=objective,
-        random_state=random_state,
-        options=options or None,
+        measure, sensitive=sensitive, objective=objective, random_state=random_state, options=options or None
     )

@@ -403,8 +403,5 @@ def check_lams(checks: Checks, lams: Sequence[float], *, needed: bool) -> None:
     checks.require(lams or not needed, "lams", "There is no weight λ", "Give at least one weight λ.")
     checks.require(usable, "lams", "A weight λ is negative or not a number", "Give numbers of at least 0.")
     checks.require(
-        not usable or len(set(lams)) == len(lams),
-        "lams",
-        "A weight λ is repeated",
-        "Give every weight once.",
+        not usable or len(set(lams)) == len(lams), "lams", "A weight λ is repeated", "Give every weight once."
     )

@@ -14,11 +14,7 @@ from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
 from fairdash.jobs.steps import Found, StepRunner
-from fairdash.training.device import (
-    OutOfMemoryError,
-    StackMemory,
-    convert_memory_errors,
-)
+from fairdash.training.device import OutOfMemoryError, StackMemory, convert_memory_errors
 from fairdash.training.feature_encoder import EncodedRows, encode_rows
 from fairdash.training.importance import PermutationPlan, importance_of_stack
 from fairdash.training.methods import FAIR_TARIFF, METHODS

@@ -75,12 +75,7 @@ def show_table(table: Table, keys: Keys) -> None:
     if table.note:
         st.caption(safe(table.note))
     if table.file:
-        download(
-            table.frame,
-            label=f"{table.title} (CSV)",
-            name=table.name,
-            key=keys("csv", table.file),
-        )
+        download(table.frame, label=f"{table.title} (CSV)", name=table.name, key=keys("csv", table.file))
 
 
 def show_stage(

@@ -14,14 +14,7 @@ from fairdash.ui.state import choose
 from fairdash.ui.text import explain, safe
 from fairdash.ui.widgets import download
 from fairdash.views.figures.front import methods_figure
-from fairdash.views.reports.methods import (
-    TITLES,
-    errors_of,
-    mean_ranks,
-    missing,
-    read_methods,
-    summary,
-)
+from fairdash.views.reports.methods import TITLES, errors_of, mean_ranks, missing, read_methods, summary
 
 
 def show_answer() -> None:

@@ -17,8 +17,6 @@ show_curve()
 show_tour_link()
 show_cards()
 st.page_link(
-    page("paper"),
-    label="Compare the paper's tables and figures with our results",
-    icon=":material/article:",
+    page("paper"), label="Compare the paper's tables and figures with our results", icon=":material/article:"
 )
 show_recent_runs()

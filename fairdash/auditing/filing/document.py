@@ -95,8 +95,7 @@ def parse_governance(content: bytes, *, name: str) -> dict[str, str]:
         raise fault
     if unknown := [str(name) for name in answers_read if name not in FIELDS]:
         raise StorageError.of(
-            f"{name} has an unknown field: “{unknown[0]}”",
-            f"Fields are: {', '.join(FIELDS)}.",
+            f"{name} has an unknown field: “{unknown[0]}”", f"Fields are: {', '.join(FIELDS)}."
         )
     return {field: answers_read[field].strip() for field in FIELDS if answers_read.get(field, "").strip()}
 

@@ -179,13 +179,7 @@ def price_at(model: Pricing, rows: pd.DataFrame, column: str, nodes: Nodes) -> A
     return np.asarray(sum(share * model(_with_value(rows, column, value)) for value, share in nodes))
 
 
-def changes_when_replaced(
-    model: Pricing,
-    rows: pd.DataFrame,
-    column: str,
-    low: Nodes,
-    high: Nodes,
-) -> Array:
+def changes_when_replaced(model: Pricing, rows: pd.DataFrame, column: str, low: Nodes, high: Nodes) -> Array:
     """Return each row's price change, (n,), if a column's values at low s are replaced by those at high s."""
     return price_at(model, rows, column, high) - price_at(model, rows, column, low)
 
@@ -256,9 +250,7 @@ def ask_model(
         question=NUMBER, title=TITLE, sentence=sentences[0], more=sentences[1:], tables=tuple(tables)
     )
     return replace(
-        result,
-        answers=(*result.answers, answer),
-        tables=MappingProxyType({**result.tables, **tables}),
+        result, answers=(*result.answers, answer), tables=MappingProxyType({**result.tables, **tables})
     )
 
 

@@ -9,14 +9,7 @@ import pandas as pd
 
 from fairdash.auditing.curve import Basis, fit_curve
 from fairdash.auditing.data import Answered, AuditData, Part
-from fairdash.auditing.gaps import (
-    LEVEL,
-    Gap,
-    largest_gap,
-    noise_in_words,
-    percent_of_mean,
-    typical_gap,
-)
+from fairdash.auditing.gaps import LEVEL, Gap, largest_gap, noise_in_words, percent_of_mean, typical_gap
 from fairdash.auditing.questions.decomposition import fixed_decomposition
 from fairdash.auditing.table import AuditTable
 from fairdash.dependence.classical import quantiles
@@ -61,12 +54,7 @@ def assess_price_link(data: AuditData, _: Answered) -> Part:
         second_gap, band = largest_gap(curve, data_of_part.delta, random_state=data.seed)
         tables["candidate_curve"] = band
         measures.append(data_of_part.measure("candidate_gap", second_gap))
-    return Part(
-        sentences=sentences,
-        tables=tables,
-        measures=tuple(measures),
-        notes=notes,
-    )
+    return Part(sentences=sentences, tables=tables, measures=tuple(measures), notes=notes)
 
 
 def _noise_clause(gap: Gap) -> str:

@@ -134,10 +134,7 @@ def _correct_for_errors(data: AuditData) -> Part:
             f"{percent(uncorrected.value / mean)} (by SIMEX: simulation and extrapolation).",
             _BERKSON,
         ),
-        tables={
-            "reliability": pd.DataFrame(rows).drop(columns="measure"),
-            "reliability_curve": curve,
-        },
+        tables={"reliability": pd.DataFrame(rows).drop(columns="measure"), "reliability_curve": curve},
         notes=(sample_note,) if n_used < n else (),
     )
 

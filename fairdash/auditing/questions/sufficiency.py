@@ -29,15 +29,7 @@ from scipy.special import ndtr, ndtri
 
 from fairdash.auditing.curve import basis_of, fit_curve, sum_by_unit
 from fairdash.auditing.data import Answered, AuditData, Measured, Part, gap_along
-from fairdash.auditing.gaps import (
-    LEVEL,
-    POWER,
-    Gap,
-    Tested,
-    largest_gap,
-    noise_in_words,
-    percent_of_mean,
-)
+from fairdash.auditing.gaps import LEVEL, POWER, Gap, Tested, largest_gap, noise_in_words, percent_of_mean
 from fairdash.auditing.questions.money import levels_of, other_columns
 from fairdash.auditing.table import MIN_ROWS, AuditTable
 from fairdash.dependence.classical import Z, quantiles, symmetric_root

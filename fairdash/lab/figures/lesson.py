@@ -337,12 +337,7 @@ def _range_including(low: pd.Series, high: pd.Series) -> list[float]:
 
 
 def payers_age_figure(
-    standard: pd.DataFrame,
-    chosen: pd.DataFrame | None,
-    *,
-    column: str,
-    around: pd.DataFrame,
-    theme: Theme,
+    standard: pd.DataFrame, chosen: pd.DataFrame | None, *, column: str, around: pd.DataFrame, theme: Theme
 ) -> go.Figure:
     """Draw average price or residual by age, for the standard and the selected model.
 

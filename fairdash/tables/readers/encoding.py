@@ -20,10 +20,7 @@ _SIGNATURES = (
     (b"\xfd7zXZ\x00", "an xz archive"),
     (b"(\xb5/\xfd", "a Zstandard archive"),
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
-    (
-        b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
-        "an old Excel or Word file, or a workbook with a password",
-    ),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Excel or Word file, or a workbook with a password"),
     (b"RDX", "an R data file of a kind that save() does not write"),
     (b"B\n\x02\0\0\0", "an R data file in a machine-dependent byte order"),
     (b"B\n\x03\0\0\0", "an R data file in a machine-dependent byte order"),

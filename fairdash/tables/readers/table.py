@@ -229,8 +229,7 @@ def empty_file(problem: str = "the file", hint: str = "Choose another file.") ->
 def no_such_header(line: int) -> OptionError:
     """Return the error for a header line that the user chose and that is empty."""
     return OptionError.of(
-        f"line {line}, chosen for the column names, is empty",
-        "Choose another line, or let fairdash find it.",
+        f"line {line}, chosen for the column names, is empty", "Choose another line, or let fairdash find it."
     )
 
 

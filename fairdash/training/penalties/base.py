@@ -102,10 +102,7 @@ Array = NDArray[np.float64]
 
 
 def of_ranks(
-    s: Tensor,
-    train: Sequence[Tensor],
-    functions: Callable[[Array], Array],
-    weight: Tensor | None = None,
+    s: Tensor, train: Sequence[Tensor], functions: Callable[[Array], Array], weight: Tensor | None = None
 ) -> Tensor:
     """Return functions of the ranks of all columns of s (S, N, d), joined along the last axis: (S, N, q).
 

@@ -231,11 +231,7 @@ def ask_for_roles(frame: pd.DataFrame, stored: Roles | None, *, key: str, table:
         st.info("Choose the target and the sensitive attribute to continue.")
         return None
     return Roles(
-        target=new_target,
-        sensitive=(new_sensitive, *other_sensitive),
-        features=chosen,
-        **single,
-        rate=rate,
+        target=new_target, sensitive=(new_sensitive, *other_sensitive), features=chosen, **single, rate=rate
     )
 
 

@@ -27,10 +27,7 @@ from fairdash.ui.widgets import download
 
 KEY = Keys(__file__)
 
-READINGS = {
-    "household": "all three features",
-    "household_surface": "the surface alone",
-}
+READINGS = {"household": "all three features", "household_surface": "the surface alone"}
 NETWORKS = {
     "authors": "as the authors' code trains it",
     "published": "fairdash's networks, evaluated on their training rows",

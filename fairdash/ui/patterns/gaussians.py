@@ -14,14 +14,7 @@ from fairdash.lab.estimates import continuous_measures, target_of, values_of
 from fairdash.lab.figures.estimates import along_rho_figure, estimate_name, inequality_figure
 from fairdash.lab.figures.simulations import scatter_figure, short_name
 from fairdash.lab.studies import Study, gaussian_pairs, gaussian_study, means_along_rho
-from fairdash.lab.truth import (
-    BASES,
-    bound_crossing,
-    exact_curves,
-    mi_crossing,
-    printed_threshold,
-    unit_of,
-)
+from fairdash.lab.truth import BASES, bound_crossing, exact_curves, mi_crossing, printed_threshold, unit_of
 from fairdash.ui.frame import chart, theme
 from fairdash.ui.jobs import follow, tables_so_far
 from fairdash.ui.keys import Address, Keys

@@ -294,10 +294,7 @@ def levels_of(scene: Scene, ids: Sequence[str], estimates: pd.DataFrame) -> list
     quick_ids = [id for id in ids if REGISTRY[id].quick]
     results = along_noise_of(scene, quick_ids)
     return [
-        Noise(
-            estimates=estimates if noise == scene.noise else table,
-            groups=groups_of(ids, hgr),
-        )
+        Noise(estimates=estimates if noise == scene.noise else table, groups=groups_of(ids, hgr))
         for noise, (hgr, table) in zip(NOISES, results, strict=True)
     ]
 

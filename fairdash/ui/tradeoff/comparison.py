@@ -286,14 +286,8 @@ def _show_transformations(comparison: Comparison) -> None:
     for column, of_sensitive, title, axis in zip(
         st.columns(2),
         (False, True),
-        (
-            f"f: transformation of the {goal.audited}",
-            f"g: transformation of {comparison.sensitive_called}",
-        ),
-        (
-            label(goal.audited.capitalize(), comparison.unit),
-            comparison.sensitive_axis,
-        ),
+        (f"f: transformation of the {goal.audited}", f"g: transformation of {comparison.sensitive_called}"),
+        (label(goal.audited.capitalize(), comparison.unit), comparison.sensitive_axis),
         strict=True,
     ):
         with column:

@@ -95,8 +95,7 @@ def _ask_for_settings(source: DatasetSource, plan: SearchPlan) -> None:
     )
     if st.button("Search", icon=":material/search:"):
         _start(
-            source,
-            lambda: SettingsSearch(**vars(plan) | {"lam": lam, "grid": GRIDS[grid], "n_folds": folds}),
+            source, lambda: SettingsSearch(**vars(plan) | {"lam": lam, "grid": GRIDS[grid], "n_folds": folds})
         )
 
 

@@ -233,12 +233,7 @@ def factors(table: pd.DataFrame) -> tuple[str, ...]:
 
 
 def factor_figure(
-    before: pd.DataFrame,
-    after: pd.DataFrame,
-    factor: str,
-    *,
-    theme: Theme,
-    after_name: str,
+    before: pd.DataFrame, after: pd.DataFrame, factor: str, *, theme: Theme, after_name: str
 ) -> go.Figure:
     """Draw one factor of two tariffs with the same terms.
 

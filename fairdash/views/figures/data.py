@@ -123,11 +123,7 @@ MAX_BARS = 20
 
 
 def proxies_figure(
-    features: pd.DataFrame,
-    *,
-    sensitive: str,
-    theme: Theme,
-    joint: float | None = None,
+    features: pd.DataFrame, *, sensitive: str, theme: Theme, joint: float | None = None
 ) -> go.Figure:
     """Draw the dependence of each feature on the sensitive attribute, with the strongest at the top.
 

@@ -35,10 +35,7 @@ from fairdash.utils.text import few, label
 
 #: Axis titles by measure of error.
 ERROR_TITLES: Mapping[str, str] = MappingProxyType(
-    {
-        "mse": "Test MSE ÷ MSE of the average",
-        "deviance": "Test deviance ÷ deviance of the average",
-    }
+    {"mse": "Test MSE ÷ MSE of the average", "deviance": "Test deviance ÷ deviance of the average"}
 )
 
 

@@ -9,13 +9,7 @@ import pandas as pd
 
 from fairdash.dependence import REGISTRY
 from fairdash.dependence.measure import Measure
-from fairdash.evaluation import (
-    hypervolume,
-    merged_groups,
-    pareto_efficient,
-    trained_points,
-    wide,
-)
+from fairdash.evaluation import hypervolume, merged_groups, pareto_efficient, trained_points, wide
 from fairdash.evaluation.figures import VERDICT, Figure, figures_of, of_measure
 from fairdash.evaluation.quantile_profile import MAX_ROWS
 from fairdash.storage.log import Log
