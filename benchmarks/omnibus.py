@@ -31,7 +31,7 @@ from benchmarks.verdict import GROUPS, RHOS, TABLES, simulated
 from fairdash.dependence.omnibus import (
     COMPONENTS,
     MAX_PERMUTED_ROWS,
-    combined_p_values,
+    combined_p,
     draw_signs,
     multiplied_values,
 )
@@ -142,8 +142,7 @@ def multipliers(name: str, seeds: range) -> dict[str, float]:
         codes = np.arange(len(u)) if groups is None else groups
         blocks, signs = draw_signs(codes, VERDICT_PERMUTATIONS, seed)
         found["by_multipliers"] += (
-            combined_p_values(multiplied_values(u[None], v, blocks, signs, weight=weight)[0, :, 0])[0]
-            <= LEVEL
+            combined_p(multiplied_values(u[None], v, blocks, signs, weight=weight)[0, :, 0])[0] <= LEVEL
         )
     return found
 

@@ -28,11 +28,9 @@ def test_boosted_trees_with_equal_weights_predict_as_scikit_learn_does(rows):
 def test_boosted_trees_with_unequal_weights_predict_nearly_as_scikit_learn_does(rows):
     x, y, weight = rows
     before = x.copy()
-    with patch(
-        "sklearn.ensemble._hist_gradient_boosting.binning._weighted_percentile", create=True
-    ) as sorted_anew:
+    with patch("sklearn.ensemble._hist_gradient_boosting.binning._weighted_percentile", create=True) as sort:
         own = BoostedTrees(max_iter=20).fit(x, y, sample_weight=weight)
-    assert not sorted_anew.called
+    assert not sort.called
     np.testing.assert_array_equal(x, before)
     theirs = HistGradientBoostingRegressor(max_iter=20).fit(x, y, sample_weight=weight)
     off = own.predict(x) - theirs.predict(x)

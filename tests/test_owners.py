@@ -89,9 +89,8 @@ def test_two_owners_of_identical_files_keep_and_delete_them_independently(first:
     (source, *jobs), (others, *other_jobs) = make_for(first), make_for(second)
     assert (source.sha256, len(uploads.list_uploads(owner=None))) == (others.sha256, 2)
     assert [each.name for each in uploads.list_uploads(owner=first)] == [f"secret-{first[0]}.csv"]
-    assert {folder.name for folder in derived_from_file(source.sha256, owner=first).folders} == {
-        j.id for j in jobs
-    }
+    folders = derived_from_file(source.sha256, owner=first).folders
+    assert {folder.name for folder in folders} == {job.id for job in jobs}
     delete_file_and_derived(source.sha256, owner=first)
     assert not any(job.folder.exists() for job in jobs)
     assert all(job.folder.is_dir() for job in other_jobs)

@@ -11,10 +11,7 @@ TESTS = Path(__file__).parent
 ROOT = TESTS.parent
 TABLE = TESTS / "promises.md"
 #: Pages written by hand, where each section makes a promise. Pages of a study or a run have one or two rows.
-BY_SECTION = (
-    "README",
-    *(f"docs/{name}" for name in "audit choosing classes conditional deployment guide".split()),
-)
+BY_SECTION = ("README", *(f"docs/{n}" for n in "audit choosing classes conditional deployment guide".split()))
 BY_SECTION += tuple(f"docs/{name}" for name in "groups lesson numbers regressor tariff".split())
 
 

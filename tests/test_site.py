@@ -30,9 +30,7 @@ def test_every_warning_of_the_site_builder_counts_as_an_error():
 
 @pytest.mark.parametrize("page", sorted(SOURCES))
 def test_every_page_has_one_title(page):
-    prose = "".join(
-        text for text, is_prose in pages.outside_code(SOURCES[page].read_text("utf-8")) if is_prose
-    )
+    prose = "".join(t for t, is_prose in pages.outside_code(SOURCES[page].read_text("utf-8")) if is_prose)
     assert len(re.findall(r"^# \S", prose, flags=re.MULTILINE)) == 1, "the navigation shows the page's title"
 
 

@@ -185,9 +185,7 @@ def test_the_installed_app_opens_from_any_folder_and_contacts_no_other_host(serv
             (begun,) = [message.new_session for message in said if message.HasField("new_session")]
             assert not begun.config.gather_usage_stats
             assert "fonts.example" not in str(begun.custom_theme)
-            listed = {
-                page.page_name for m in said if m.HasField("navigation") for page in m.navigation.app_pages
-            }
+            listed = {p.page_name for m in said if m.HasField("navigation") for p in m.navigation.app_pages}
             assert title in listed
             assert complaints(said) == []
             assert not any(message.HasField("page_not_found") for message in said)

@@ -35,11 +35,11 @@ from fairdash.lab.paper import (
     STANDS_FOR,
     StudyResult,
     column_title,
-    committed_studies,
     dataset_of,
     method_title,
     read_result,
     row_of,
+    study_ids,
     table1_names,
     title_of,
 )
@@ -736,7 +736,7 @@ def judge(study: str, folder: Path = COMMITTED) -> tuple[dict[str, pd.DataFrame]
 def main() -> None:
     """Judge all committed studies."""
     texts: dict[str, Any] = {}
-    for study in committed_studies():
+    for study in study_ids():
         tables, texts[study] = judge(study)
         for name, table in tables.items():
             write_table(table, COMMITTED / study / f"{name}.csv")

@@ -1,14 +1,12 @@
 """Omnibus test of independence, which combines several quick measures with one set of permutations.
 
 Each single measure fails to detect some kinds of dependence. In the omnibus test, each measure is a
-correlation, or a sum of squared correlations, between functions of u and functions of v. The functions are
-the values themselves, smooth functions of the ranks, from slow to fast waves, and indicators of the lowest
-and the highest values. For a permutation, all measures therefore need only one product of two matrices. Each
-order of v, including the observed order, gets a p-value for each measure: the share of all orders in which
-the measure is at least as large. The statistic of an order is its smallest p-value over the measures. The
-p-value of the test is the share of the orders whose statistic is at most the statistic of the observed order.
-The test treats all orders alike, so its p-value is exact if the orders are exchangeable (Westfall and Young
-1993; Pesarin and Salmaso 2010).
+correlation, or a sum of squared correlations, between functions of u and functions of v: the values, smooth
+functions of the ranks, and indicators of the lowest and highest values. For a permutation, all measures
+need only one product of two matrices. Each order of v, including the observed order, gets a p-value for each
+measure: the share of all orders in which the measure is at least as large. The statistic of an order is its
+smallest p-value. The p-value of the test is the share of the orders whose statistic is at most the observed
+one. It is exact if the orders are exchangeable (Westfall and Young 1993; Pesarin and Salmaso 2010).
 
 >>> rng = np.random.default_rng(0)
 >>> u = rng.normal(size=300)
@@ -242,7 +240,7 @@ def independence_test(
     else:
         orders = draw_orders(pair.v, n_permutations, random_state, codes)
         values = permuted_values(pair.u, side, orders, weight=weight)
-    results = [combined_p_values(values_of_way) for values_of_way in values[:, :, 0]]
+    results = [combined_p(values_of_way) for values_of_way in values[:, :, 0]]
     p_value, by_measure = max(results, key=lambda pair: pair[0])
     return IndependenceTest(
         p_value=p_value,
@@ -253,7 +251,7 @@ def independence_test(
     )
 
 
-def combined_p_values(values: Array) -> tuple[float, Array]:
+def combined_p(values: Array) -> tuple[float, Array]:
     """Return the p-values of the combined test and of each measure, from the measures' values for all orders.
 
     Parameters

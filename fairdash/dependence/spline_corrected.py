@@ -2,10 +2,9 @@
 
 The estimate starts with two functions of each variable, which always have full weight. Further smooth
 functions, and then step functions, raise the estimate if there is enough evidence of a link
-(:func:`evidence`). The weight of this increase grows continuously from 0 to 1 with the strength of the
-evidence. Otherwise, selecting the best of many numbers of functions would inflate a weak link by chance. If
-both columns have ties, such as many zeros, a few rows may determine a correlation. The correction then uses
-the number of these few rows.
+(:func:`evidence`). The weight of this increase grows from 0 to 1 with the evidence. Otherwise, selecting
+the best of many numbers of functions would inflate a weak link by chance. If both columns have ties, such as
+many zeros, a few rows may determine a correlation. The correction then uses the number of these rows.
 """
 
 from __future__ import annotations

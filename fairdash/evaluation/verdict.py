@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from fairdash.dependence.classical import Z
 from fairdash.dependence.grouping import Blocks, exchange_by_rank
 from fairdash.dependence.omnibus import ALPHA as ALPHA
-from fairdash.dependence.omnibus import combined_p_values
+from fairdash.dependence.omnibus import combined_p
 from fairdash.evaluation.figures import BY, EDGE, VALUE, VERDICT, Cell, P
 
 #: Columns of a row's results that contain the fields of :class:`Verdict`.
@@ -183,7 +183,7 @@ def verdict_on(values: Sequence[NDArray[np.float64]]) -> Verdict:
 
     """
     means = np.mean(values, axis=0)
-    tested = [combined_p_values(means_of_way) for means_of_way in means]
+    tested = [combined_p(means_of_way) for means_of_way in means]
     best_index = int(np.argmax([p_value for p_value, _ in tested]))
     p_value, p_values = tested[best_index]
     by = int(np.argmin(p_values))

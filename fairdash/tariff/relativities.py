@@ -1,8 +1,7 @@
 """Table of relativities for filing, with a base and one relativity per level, band, breakpoint and pair.
 
 With a log link, the premium is the base times one relativity per factor. With the identity link, the premium
-is the base plus one number of points per factor. The function :func:`rate` computes premiums from the table
-alone. A user may have edited the table before.
+is the base plus points per factor. :func:`rate` computes premiums from a table, which may have been edited.
 """
 
 from __future__ import annotations

@@ -41,10 +41,7 @@ def squeezed(text: str) -> str:
 def test_tables_of_a_filing_have_captions_and_rounded_p_values():
     blocks = [*tables_of({"two_prices": FRAME, "measures_3": FRAME}, example_audit())]
     tables = [each for each in blocks if isinstance(each, Table)]
-    assert [each.title for each in tables] == [
-        "Price and second price compared",
-        "Results with their intervals",
-    ]
+    assert [t.title for t in tables] == ["Price and second price compared", "Results with their intervals"]
     assert tables[0].rows == (("0.5", "< 0.001"), ("0.25", "0.033"))
     assert tables[0].frame["p_value"].iloc[0] == 0.0004998
 
@@ -87,9 +84,8 @@ def test_a_filing_prints_every_heading_of_its_rule_and_marks_missing_text(templa
     begins = [text.index(squeezed(f"{k}. {each.title}")) for k, each in enumerate(rule.headings, 1)]
     assert begins == sorted(begins)
     # Texts of the figures are text in the printed document too.
-    assert [
-        part for part in ("Motor&more:5<6.", "heightofthisstrip:largestacceptablegap") if part not in text
-    ] == []
+    parts = {"Motor&more:5<6.", "heightofthisstrip:largestacceptablegap"}
+    assert all(part in text for part in parts)
     for each, begin, end in zip(rule.headings, begins, [*begins[1:], len(text)], strict=True):
         below = text[begin:end]
         assert each.shows or each.blanks

@@ -226,9 +226,8 @@ def test_r_coefficients_reproduce_the_predictions_of_r_or_are_refused(in_this_pr
         with pytest.raises(StorageError, match=words):
             with_model_price(table, content, **ask)
     else:
-        assert (
-            f"The model's price is “{name}” in all 100 rows" in with_model_price(table, content, **ask)[2][0]
-        )
+        notes = with_model_price(table, content, **ask)[2]
+        assert f"The model's price is “{name}” in all 100 rows" in notes[0]
 
 
 def test_coefficients_may_be_relativities_and_terms_may_be_interactions():

@@ -102,9 +102,8 @@ def test_for_a_linear_price_the_partial_r2_is_exact_and_the_strongest_factor_is_
 
 
 def test_joint_limits_do_not_depend_on_the_arbitrary_signs_of_eigenvectors(monkeypatch):
-    parts = np.random.default_rng(0).normal(size=(50, 4))
-    limit = joint_limit_factor(parts.T @ parts, 0)
+    covariance, eigh = np.cov(np.random.default_rng(0).normal(size=(4, 50))), np.linalg.eigh
+    limit = joint_limit_factor(covariance, 0)
     assert 2.3 < limit < 2.6  # independent numbers: 2.49
-    eigh = np.linalg.eigh
     monkeypatch.setattr(np.linalg, "eigh", lambda a: (eigh(a)[0], eigh(a)[1] * [1, -1, -1, 1]))
-    assert joint_limit_factor(parts.T @ parts, 0) == pytest.approx(limit, rel=1e-12)
+    assert joint_limit_factor(covariance, 0) == pytest.approx(limit, rel=1e-12)

@@ -245,9 +245,7 @@ def test_an_ambiguous_sensitive_date_column_is_refused_with_fixes_for_both_day_m
     assert "day and month are ambiguous" in problem.what
     assert "1950" not in str(problem)
     dataset = build_dataset(frame, roles, name="test", fixes=(Fix("age_day_first", "born"),))
-    assert "“born” is read as dates, with the day first, and used as an age in years" in "".join(
-        dataset.notes
-    )
+    assert "“born” is read as dates, with the day first, and used as an age in years" in str(dataset.notes)
 
 
 @pytest.mark.parametrize(("texts", "orders"), [

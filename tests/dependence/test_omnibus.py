@@ -8,13 +8,7 @@ import pytest
 import fairdash as fd
 from benchmarks.hard_links import LINKS
 from fairdash.dependence.conditional import assess_conditional_dependence
-from fairdash.dependence.omnibus import (
-    COMPONENTS,
-    combined_p_values,
-    draw_signs,
-    multiplied_values,
-    permuted_values,
-)
+from fairdash.dependence.omnibus import COMPONENTS, combined_p, draw_signs, multiplied_values, permuted_values
 from fairdash.errors import OptionError
 
 
@@ -26,12 +20,12 @@ def at_hand(u, v, weight=None):
 def test_the_smallest_p_value_of_several_measures_is_corrected_by_its_rank_among_permutations():
     # Two measures of five orders. Shares of values at least as large: 2/5 4/5 5/5 1/5 3/5, and 5/5 1/5 2/5
     # 3/5 4/5.
-    p_value, each = combined_p_values(np.array([[3.0, 1, 0, -4, 2], [0, 9, 8, 7, 6]]))
+    p_value, each = combined_p(np.array([[3.0, 1, 0, -4, 2], [0, 9, 8, 7, 6]]))
     # The smaller share of each order is 0.4, 0.2, 0.4, 0.2, 0.6: four of five are at most 0.4.
     assert (p_value, each.tolist()) == (0.8, [0.4, 1.0])
     # Ties count as exceeding the observed value, also up to rounding, so equal orders give a p-value of 1.
-    assert combined_p_values(np.ones((2, 5)))[0] == 1
-    assert combined_p_values(np.array([[1.0, 1 - 1e-6, 0.0, 0.0]]))[0] == 0.5
+    assert combined_p(np.ones((2, 5)))[0] == 1
+    assert combined_p(np.array([[1.0, 1 - 1e-6, 0.0, 0.0]]))[0] == 0.5
 
 
 def test_the_independence_test_reports_the_smallest_possible_p_value_for_its_permutations():
@@ -47,7 +41,7 @@ def test_the_independence_test_is_exact_at_every_level_over_all_permutations_of_
     u, orders = np.array([[0.3, 1.0, 1.0, 5.0, -2.0]]), np.array(list(itertools.permutations(range(5))))
     values = permuted_values(u, np.array(v), orders)[0, :, 0, 1:]
     turns = (np.delete(np.insert(values, 0, values[:, k], axis=1), k + 1, axis=1) for k in range(120))
-    found = np.array([combined_p_values(turned)[0] for turned in turns])
+    found = np.array([combined_p(turned)[0] for turned in turns])
     assert all(np.mean(found <= level) <= level + 1e-12 for level in np.unique(found))
 
 
@@ -143,7 +137,7 @@ def test_the_independence_test_with_random_block_signs_keeps_the_false_alarm_rat
         u, v, weight = rng.normal(size=20_500), rng.exponential(size=20_500), rng.uniform(0.1, 1, 20_500)
         blocks, signs = draw_signs(np.arange(20_500), 199, seed)
         values = multiplied_values(u[None], v, blocks, signs, weight=weight)
-        found += combined_p_values(values[0, :, 0])[0] <= 0.05
+        found += combined_p(values[0, :, 0])[0] <= 0.05
     # A binomial of 100 and 0.05 exceeds 11 in 0.5 % of cases.
     assert found <= 11
 

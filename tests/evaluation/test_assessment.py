@@ -93,9 +93,7 @@ def test_the_table_of_group_averages_is_the_mean_over_splits_of_averages_of_test
     values = np.stack([s * 2, s * 2 + 10])
     profile = quantile_profile(values, s, splits, n_groups=4)
     assert profile["s_low"].tolist() == [0, 100, 200, 300]
-    means = [
-        pd.Series(values[j, split.test]).groupby(split.test // 100).mean() for j, split in enumerate(splits)
-    ]
+    means = [pd.Series(values[j, one.test]).groupby(one.test // 100).mean() for j, one in enumerate(splits)]
     assert profile["mean"].tolist() == pytest.approx(list(sum(means) / 2))
     assert (np.diff(profile[["low", "mean", "high"]]) > 0).all()
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from fairdash.lab.paper import committed_studies, read_result
+from fairdash.lab.paper import read_result, study_ids
 from tests.golden import frozen
 from tests.golden.texts import HERE, help_of_every_command, public_names
 from tests.golden.tolerance import differences, too_large
@@ -89,7 +89,7 @@ def test_public_names_and_command_help_match_the_stored_texts(text: str) -> None
     assert now == (HERE / f"{text}.txt").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("study", committed_studies())
+@pytest.mark.parametrize("study", study_ids())
 def test_every_stored_study_can_be_read_and_has_tables(study: str) -> None:
     result = read_result(study)
     assert result.study == study

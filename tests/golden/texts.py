@@ -16,9 +16,7 @@ def public_names() -> str:
     for name in fd.__all__:
         value = getattr(fd, name)
         if inspect.isclass(value):
-            fields = (
-                [each.name for each in dataclasses.fields(value)] if dataclasses.is_dataclass(value) else []
-            )
+            fields = [f.name for f in dataclasses.fields(value)] if dataclasses.is_dataclass(value) else []
             own = [each for each in dir(value) if not each.startswith("_") and each not in fields]
             lines += [
                 f"class {name}: {each}" for each in (*fields, *own, *inspect.signature(value).parameters)

@@ -270,10 +270,7 @@ def test_deleting_a_run_deletes_only_the_audited_prices_made_from_it(done: Run) 
     other = create_run(SOURCE, PLAN)
     made, audit = priced(done)
     kept = keep_upload(b"age,price\n1,2\n", name="own.csv")
-    assert (derived_from_runs(done).jobs[AuditJob], derived_from_runs(other).jobs[AuditJob]) == (
-        (audit.folder,),
-        (),
-    )
+    assert [derived_from_runs(one).jobs[AuditJob] for one in (done, other)] == [(audit.folder,), ()]
     assert "audits of their prices" in deletion_in_words(derived_from_runs(done))
     delete_run(done)
     assert not owners_of(made.sha256)

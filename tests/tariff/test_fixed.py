@@ -212,9 +212,7 @@ def test_capped_premiums_keep_the_total_income_and_lie_within_the_limits(max_cha
     # A premium that no limit holds equals the new premium times a common factor.
     free = (found.premiums > low) & (found.premiums < high)
     assert found.premiums[free] == pytest.approx(found.level * premiums[free], rel=1e-12)
-    held = [
-        weight @ out / weight.sum() for out in (found.level * premiums < low, found.level * premiums > high)
-    ]
+    held = [weight @ o / weight.sum() for o in (found.level * premiums < low, found.level * premiums > high)]
     assert [found.at_lower, found.at_upper] == pytest.approx(held)
 
 

@@ -232,15 +232,13 @@ def test_a_search_uses_the_largest_dependence_of_all_sensitive_columns_and_can_m
 
 def test_weights_are_found_for_predictions_that_depend_on_a_combination_of_attributes_alone(household):
     rng = np.random.default_rng(0)
-    (a, b), noise = rng.choice([-1.0, 1.0], (2, 300)), rng.normal(size=(5, 300))
-    crossed = replace(household, sensitive=pd.DataFrame({"a": a, "b": b}))
-    predictions = a * b * np.array([[1], [1], [0.5], [0.2], [0]]) + 0.1 * noise
-    how = {"method": "hgr_spline", "count": 3, "objective": "demographic_parity", "random_state": 0}
+    both, how = rng.choice([-1.0, 1.0], (300, 2)), {"method": "hgr_spline", "count": 3}
+    predictions = both.prod(axis=1) * np.array([[1], [1], [0.5], [0.2], [0]]) + rng.normal(size=(5, 300)) / 10
+    how |= {"objective": "demographic_parity", "random_state": 0}
     lams, rows = np.array([0, 0.1, 1, 10, 100]), np.arange(300)
-    weights = lams_by_dependence(crossed, predictions, rows, lams, **how)
-    assert weights is not None
-    assert 10 < weights[-1] <= 100
-    alone = replace(crossed, sensitive=crossed.sensitive[["b"]])
+    tables = (pd.DataFrame(both[:, :k], columns=["a", "b"][:k]) for k in (2, 1))
+    crossed, alone = (replace(household, sensitive=table) for table in tables)
+    assert 10 < lams_by_dependence(crossed, predictions, rows, lams, **how)[-1] <= 100
     assert lams_by_dependence(alone, predictions, rows, lams, **how) is None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fairdash.lab.paper import committed_studies, read_result
+from fairdash.lab.paper import read_result, study_ids
 from tests.ui.conftest import calm, charts, open_page, words
 
 
@@ -33,7 +33,7 @@ def test_the_paper_page_shows_the_command_that_reproduces_a_result():
 
 @pytest.mark.parametrize("part", ["fig1", "fig2", "fig3", "household"])
 def test_every_figure_of_the_paper_page_is_drawn(part):
-    assert part in committed_studies()
+    assert part in study_ids()
     at = calm(open_page("paper", part=part))
     (title,) = charts(at)
     assert title.startswith("<b>")

@@ -134,7 +134,7 @@ def read_result(study: str, folder: Path = COMMITTED) -> StudyResult:
     return StudyResult(tables=tables, **content | {"notes": tuple(content["notes"])})
 
 
-def committed_studies(prefix: str = "", folder: Path = COMMITTED) -> tuple[str, ...]:
+def study_ids(prefix: str = "", folder: Path = COMMITTED) -> tuple[str, ...]:
     """Return the names of stored studies that begin with `prefix`."""
     return tuple(sorted(path.parent.name for path in folder.glob(f"{prefix}*/about.json")))
 
@@ -147,7 +147,7 @@ def judgements_of(study: str) -> dict[str, Any]:
 
 def table1_names() -> list[str]:
     """Return the data sets with a computed Table 1: first the paper's data sets, in the paper's order."""
-    names = [study.removeprefix("table1_") for study in committed_studies("table1_")]
+    names = [study.removeprefix("table1_") for study in study_ids("table1_")]
     order = ["crime", "motor", "motor_all", "census", "census_county"]
     return sorted(names, key=order.index)
 

@@ -15,10 +15,10 @@ from fairdash.lab.paper import (
     OBJECTIVES,
     StudyResult,
     column_title,
-    committed_studies,
     judgements_of,
     method_title,
     read_result,
+    study_ids,
     table1,
     table1_names,
     title_of,
@@ -199,7 +199,7 @@ def _shade(cell: dict[Hashable, Any]) -> str:
 def show_tries(name: str) -> None:
     """Show the rules for selecting λ that were compared on training rows, including rules that failed."""
     study = f"rehearsal_{name}"
-    if study not in committed_studies("rehearsal_"):
+    if study not in study_ids("rehearsal_"):
         return
     result = read_result(study)
     tries = result.tables["tries"]

@@ -369,10 +369,8 @@ def of_opening(opening: Confirmation, *, times: int, names: Mapping[str, str] = 
 
     Parameters
     ----------
-    times
-        Number of times that the holdout rows have been used so far.
-    names
-        Display names of sensitive columns; a column without an entry is named by its header.
+    times, names
+        Number of uses of the holdout rows so far. Display names of sensitive columns; others keep theirs.
     """
     quantity = f"the {OBJECTIVES[opening.objective].audited}"
     columns = " or ".join(names.get(link.column, link.column) for link in opening.links)

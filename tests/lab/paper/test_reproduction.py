@@ -18,16 +18,7 @@ from fairdash.__main__ import main
 from fairdash.cli import worker
 from fairdash.data.catalogue import load_dataset
 from fairdash.errors import DataError, RunError
-from fairdash.lab.paper import (
-    COMMITTED,
-    JUDGED,
-    METHODS,
-    OBJECTIVES,
-    committed_studies,
-    read_result,
-    row_of,
-    table1,
-)
+from fairdash.lab.paper import COMMITTED, JUDGED, METHODS, OBJECTIVES, read_result, row_of, study_ids, table1
 from fairdash.storage import data_folder
 from fairdash.training.settings import StackedModel, TrainingSettings
 from fairdash.training.splits import random_splits
@@ -119,7 +110,7 @@ def test_the_reproduce_command_writes_to_the_given_folder(tmp_path, capsys):
     assert main(["reproduce", "fig3", "--out", str(tmp_path), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["tables"], told["folder"].startswith(str(tmp_path))) == (["flow"], True)
-    assert committed_studies(folder=tmp_path) == ("fig3",)
+    assert study_ids(folder=tmp_path) == ("fig3",)
 
 
 def test_reproduce_in_an_installed_package_states_where_the_studies_are(tmp_path, monkeypatch, capsys):
@@ -156,7 +147,7 @@ def test_a_missing_result_is_refused_with_the_command_that_creates_it(tmp_path):
 
 def test_the_committed_judgements_of_the_page_match_the_committed_studies():
     texts = json.loads((COMMITTED / JUDGED).read_text("utf-8"))
-    for study in committed_studies():
+    for study in study_ids():
         tables, said = judge(study)
         shown = read_result(study).tables
         assert texts[study] == said

@@ -12,9 +12,7 @@ def rows_of(frame: pd.DataFrame | None, *measures: str) -> pd.DataFrame | None:
     """Means over the splits of these measures, with the column suffixes of :func:`fairdash.evaluation.wide`."""
     if frame is None:
         return None
-    names = {
-        (each, kind): each if kind == "value" else f"{each}_{kind}" for each in measures for kind in FIGURES
-    }
+    names = {(m, kind): m if kind == "value" else f"{m}_{kind}" for m in measures for kind in FIGURES}
     columns = [frame.get(name, pd.Series(np.nan, frame.index)) for name in names.values()]
     values = np.stack(columns, axis=-1).astype(float).reshape(len(frame), len(measures), len(FIGURES))
     cells = [(each, "" if each in ERRORS else "s") for each in measures]

@@ -302,9 +302,7 @@ def test_json_embedded_in_a_script_is_escaped_and_parses_to_the_same_value():
 
 def test_a_report_marks_previews_and_states_when_the_data_set_is_unavailable(page, found):
     hasty = Reader(render_report(found, is_preview=True, **RUN)).text
-    assert [
-        part for part in ("This is a preview:", "the data set is not available") if part not in hasty
-    ] == []
+    assert [p for p in ("This is a preview:", "the data set is not available") if p not in hasty] == []
     assert "This is a preview:" not in Reader(page).text
 
 
