@@ -180,7 +180,7 @@ def told_apart() -> str:
         f"With {rows:,} rows, the displayed value of `hgr_spline` is 0 in "
         f"{100 * zero['independent', 0, rows]:.0f} % of samples of "
         f"independent variables and in {100 * zero['gaussian', 0.1, rows]:.0f} % of Gaussian samples with an "
-        "HGR of 0.1. The weakest Gaussian link that the test finds in at least 80 % of samples has an HGR of "
+        "HGR of 0.1. In Gaussian samples, the test finds a link in at least 80 % of samples from an HGR of "
         f"{told[rows]:g}"
         for rows in (300, 2_000)
     ]

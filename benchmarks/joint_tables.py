@@ -70,8 +70,8 @@ combination or all attributes together, the page shows the average prediction fo
 
 The models predict claim counts of pg15training, and region and gender are sensitive. The numbers of Lee et
 al. are means over ten seeds, and our numbers come from one seed. RPS is the ranked probability score. CCdCov
-and JdCov are squared values in the units of counts and classes. UF is the variance of the averages of twenty
-groups, divided by the variance of all predictions.
+and JdCov are squared, and computed from unscaled counts and 0/1 columns. UF is the variance of the averages
+of twenty groups, divided by the variance of all predictions.
 
 {pg15}
 

@@ -231,7 +231,7 @@ class AuditResult(Findings):
     def save(self, path: str | PathLike[str]) -> Path:
         """Write ``audit.json`` and one CSV per table to a folder, or the evidence file to a ``.zip``.
 
-        Equal results give files with equal bytes (see :mod:`fairdash.auditing.evidence`).
+        Equal results give byte-identical files (see :mod:`fairdash.auditing.evidence`).
 
         Raises
         ------

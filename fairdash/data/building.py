@@ -199,7 +199,7 @@ class _Table(NamedTuple):
         return {fix.column for fix in self.fixes if fix.kind == kind}
 
     def select_rows(self, rows: np.ndarray) -> _Table:
-        """Return the table with only the rows of a mask, and with all notes."""
+        """Return the table with the rows selected by a mask, and with all notes."""
         lines = None if self.lines is None else self.lines[rows]
         return self._replace(frame=self.frame.loc[rows], lines=lines)
 

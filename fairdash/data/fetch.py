@@ -52,7 +52,7 @@ def fetch_files(
         Target folder. Files are written only if all checksums are correct. Each file is written completely or
         not at all.
     offline_advice
-        Advice for users without a network connection. It is the hint of every error.
+        Advice for users without a network connection. Every error message ends with it.
     progress
         Function that is called during the download. If it raises an exception, the download ends with this
         exception.

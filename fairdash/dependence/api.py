@@ -26,7 +26,7 @@ _PIECE = 8_000_000
 #: table of counts is mostly noise.
 _ROWS_A_VALUE = 5
 #: Arguments that this module passes to an implementation; callers cannot set them as options.
-_NO_OPTIONS = {"sample_weight", "random_state", "groups", "permutations", "weight_moves"}
+_NO_OPTIONS = {"sample_weight", "random_state", "groups", "permutations", "permute_weight"}
 
 
 def measure(
@@ -329,13 +329,13 @@ class Estimator:
         takes the larger p-value, which is valid unless the weight depends on both u and v.
         """
         ways = (False,) if pairs.weight is None else (False, True)
-        return np.stack([self.permuted(pairs, permutations, weight_moves=way) for way in ways])
+        return np.stack([self.permuted(pairs, permutations, permute_weight=way) for way in ways])
 
-    def permuted(self, pairs: Pairs, permutations: Index, *, weight_moves: bool = False) -> Array:
+    def permuted(self, pairs: Pairs, permutations: Index, *, permute_weight: bool = False) -> Array:
         """Return the measure of u and each permutation of v, (K, B); use a shortcut if the measure has one.
 
-        The weight stays with u, or moves with v if `weight_moves` is true. Weights that move relative to a
-        variable change its weighted margin, so weights need a shortcut that accepts `weight_moves`. Without
+        The weight stays with u, or moves with v if `permute_weight` is true. Weights that move relative to a
+        variable change its weighted margin, so weights need a shortcut that accepts `permute_weight`. Without
         weights, no shortcut is used if groups of different sizes are permuted, which changes v's margin.
         """
         weight, result = pairs.weight, np.zeros((len(pairs.u), len(permutations)))
@@ -344,14 +344,14 @@ class Estimator:
         if weight is None:
             is_short = "permutations" in accepted and _are_permutations(permutations, pairs.groups)
         else:
-            is_short = "weight_moves" in accepted and bool((weight > 0).all())
-            options["weight_moves"] = weight_moves
+            is_short = "permute_weight" in accepted and bool((weight > 0).all())
+            options["permute_weight"] = permute_weight
         if is_short:
             return self._compute(pairs, result, permutations=permutations, **options)
         for row in range(len(pairs.u)):
             fixed_u = np.broadcast_to(pairs.u[row], permutations.shape)
             weights = None if weight is None else np.broadcast_to(weight[row], fixed_u.shape)
-            if weight is not None and weight_moves:
+            if weight is not None and permute_weight:
                 weights = weight[row][permutations]
             result[row] = self.values(Pairs(fixed_u, pairs.v[row][permutations], weights, pairs.groups))
         return result

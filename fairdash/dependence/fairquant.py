@@ -131,13 +131,13 @@ def fairquant_values(
     sample_weight: Array | None = None,
     n_quantiles: int = 50,
     permutations: Index | None = None,
-    weight_moves: bool = False,
+    permute_weight: bool = False,
 ) -> Array:
     """Return FairQuant (:func:`fairquant`) of each pair, or of each permutation (B, n) of v, in units of u.
 
     ``(K, n), (K, n) -> (K,)``, or ``(K, B)``.
     """
-    return _values(u, v, sample_weight, n_quantiles, permutations, weight_moves, cumulative=False)
+    return _values(u, v, sample_weight, n_quantiles, permutations, permute_weight, cumulative=False)
 
 
 def fairquant_cumulative_values(
@@ -147,10 +147,10 @@ def fairquant_cumulative_values(
     sample_weight: Array | None = None,
     n_quantiles: int = 50,
     permutations: Index | None = None,
-    weight_moves: bool = False,
+    permute_weight: bool = False,
 ) -> Array:
     """Return the cumulative form of :func:`fairquant`, with the parameters of :func:`fairquant_values`."""
-    return _values(u, v, sample_weight, n_quantiles, permutations, weight_moves, cumulative=True)
+    return _values(u, v, sample_weight, n_quantiles, permutations, permute_weight, cumulative=True)
 
 
 def _values(
@@ -159,7 +159,7 @@ def _values(
     weight: Array | None,
     n_quantiles: int,
     permutations: Index | None,
-    weight_moves: bool,
+    permute_weight: bool,
     *,
     cumulative: bool,
 ) -> Array:
@@ -171,7 +171,7 @@ def _values(
             groups_of,
             lambda x, groups, mass: _mean_gap(np.broadcast_to(x, mass.shape), groups, mass, cumulative),
             *(u, v, weight, permutations),
-            weight_moves=weight_moves,
+            permute_weight=permute_weight,
             prepared_u=lambda x, _: x,
         )
     share_groups = all(table is None or (table[1:] == table[:1]).all() for table in (v, weight))

@@ -34,7 +34,7 @@ def weighted_orders(
     weight: Array,
     orders: Index,
     *,
-    weight_moves: bool,
+    permute_weight: bool,
     prepared_u: Callable[[Array, Array], Any] | None = None,
     piece: int = 200_000,
 ) -> Array:
@@ -52,7 +52,7 @@ def weighted_orders(
         Row numbers of v, in which a row may occur several times.
     prepared_u
         Function that prepares u; by default, `prepared` also prepares u.
-    weight_moves
+    permute_weight
         True if the weights of permuted rows move with v, False if they stay with u.
     piece
         Number of permuted rows held in memory at a time.
@@ -60,16 +60,16 @@ def weighted_orders(
     by_pair: list[list[Array]] = [[] for _ in u]
     prepared_u = prepared_u or prepared
     # If the weights stay with u, the prepared u is the same for every order of v.
-    fixed_u = [] if weight_moves else [prepared_u(u[k : k + 1], weight[k : k + 1]) for k in range(len(u))]
+    fixed_u = [] if permute_weight else [prepared_u(u[k : k + 1], weight[k : k + 1]) for k in range(len(u))]
     step = max(1, piece // u.shape[1])
     for start in range(0, len(orders), step):
         rows = orders[start : start + step]
         of_v = None
         for k in range(len(u)):
-            weights = weight[k][rows] if weight_moves else np.broadcast_to(weight[k], rows.shape)
+            weights = weight[k][rows] if permute_weight else np.broadcast_to(weight[k], rows.shape)
             if of_v is None or not (_equals_previous_row(v, k) and _equals_previous_row(weight, k)):
                 of_v = prepared(v[k][rows], weights)
-            of_u = prepared_u(np.broadcast_to(u[k], rows.shape), weights) if weight_moves else fixed_u[k]
+            of_u = prepared_u(np.broadcast_to(u[k], rows.shape), weights) if permute_weight else fixed_u[k]
             by_pair[k].append(value(of_u, of_v, weights))
     return np.stack([np.concatenate(values) for values in by_pair])
 

@@ -62,7 +62,7 @@ def hgr_kde(
     sample_weight: Any = None,
     grid: Grid = "cover",
     permutations: Any = None,
-    weight_moves: bool = False,
+    permute_weight: bool = False,
 ) -> Any:
     """Return the maximal correlation (Hirschfeld–Gebelein–Rényi) of each pair's kernel-smoothed distribution.
 
@@ -83,7 +83,7 @@ def hgr_kde(
     permutations : (B, n) array, optional
         Orders of the rows of v, for numpy arrays (K, n). With weights, a row may occur several times in an
         order.
-    weight_moves
+    permute_weight
         True if the weights of permuted rows move with v, False if they stay with u.
 
     Returns
@@ -98,7 +98,7 @@ def hgr_kde(
         Raised if ``grid`` is neither ``"cover"`` nor ``"published"``.
     """
     damping = _DAMPING if grid == "published" else 0.0
-    return _one_measure(0, damping, u, v, sample_weight, grid, permutations, weight_moves)
+    return _one_measure(0, damping, u, v, sample_weight, grid, permutations, permute_weight)
 
 
 def chi2_kde(
@@ -108,7 +108,7 @@ def chi2_kde(
     sample_weight: Any = None,
     grid: Grid = "cover",
     permutations: Any = None,
-    weight_moves: bool = False,
+    permute_weight: bool = False,
 ) -> Any:
     """Return the χ² divergence ΣQ² − 1 between each pair's kernel-smoothed distribution and independence.
 
@@ -119,7 +119,7 @@ def chi2_kde(
     (...) array, or (K, B) with permutations
         χ² divergence, at least the square of :func:`hgr_kde`, with no upper bound.
     """
-    return _one_measure(1, 0.0, u, v, sample_weight, grid, permutations, weight_moves)
+    return _one_measure(1, 0.0, u, v, sample_weight, grid, permutations, permute_weight)
 
 
 def hgr_kde_scores(
@@ -128,7 +128,7 @@ def hgr_kde_scores(
     *,
     sample_weight: Array | None = None,
     permutations: NDArray[np.intp] | None = None,
-    weight_moves: bool = False,
+    permute_weight: bool = False,
 ) -> Array:
     """Return HGR_KDE of the normal scores Φ⁻¹(rank of u) and Φ⁻¹(rank of v), for each of K pairs.
 
@@ -145,7 +145,7 @@ def hgr_kde_scores(
         Non-negative weights of the rows, which also weight the ranks.
     permutations : (B, n) array, optional
         Orders of the rows of v.
-    weight_moves
+    permute_weight
         True if the weights of permuted rows move with v, False if they stay with u.
 
     Returns
@@ -159,7 +159,7 @@ def hgr_kde_scores(
             0.0,
             lambda x, weight: _kernels(np, normal_scores(x, weight), weight, "cover"),
             (u, v, sample_weight, permutations),
-            weight_moves,
+            permute_weight,
         )
     scores = normal_scores(u, sample_weight), normal_scores(v, sample_weight)
     values: Array = hgr_kde(*scores, sample_weight=sample_weight, permutations=permutations)
@@ -174,16 +174,18 @@ def _one_measure(
     sample_weight: Any,
     grid: Grid,
     permutations: Any = None,
-    weight_moves: bool = False,
+    permute_weight: bool = False,
 ) -> Any:
     """Return HGR (χ² if `which` is 1) for each pair, (...), or for each permutation, (K, B)."""
     xp = array_namespace(u, v)
     if not isinstance(u, np.ndarray):
         f, g = _kernels(xp, u, sample_weight, grid), _kernels(xp, v, sample_weight, grid)
         return (_hgr_of, _chi2_of)[which](xp, _joint(xp, _weighted(xp, f, sample_weight), g, damping))
-    inputs = (u, v, sample_weight, permutations, damping, grid, weight_moves)
+    inputs = (u, v, sample_weight, permutations, damping, grid, permute_weight)
     values = cached_result(
-        lambda: _hgr_and_chi2(damping, u, v, sample_weight, grid, permutations, weight_moves), "kde", *inputs
+        lambda: _hgr_and_chi2(damping, u, v, sample_weight, grid, permutations, permute_weight),
+        "kde",
+        *inputs,
     )
     return values[..., which]
 
@@ -195,12 +197,12 @@ def _hgr_and_chi2(
     weight: Array | None,
     grid: Grid,
     orders: NDArray[np.intp] | None,
-    weight_moves: bool,
+    permute_weight: bool,
 ) -> Array:
     """Return HGR and χ² of each pair, (..., 2), or of each order of v, (K, B, 2)."""
     if orders is not None and weight is not None:
         kernels = partial(_kernels, np, grid=grid)
-        return _weighted_orders(_values_of, damping, kernels, (u, v, weight, orders), weight_moves)
+        return _weighted_orders(_values_of, damping, kernels, (u, v, weight, orders), permute_weight)
     f, g = _kernels(np, u, weight, grid), _kernels(np, v, weight, grid)
     if orders is not None:
         return _permuted(damping, f, g, orders)
@@ -212,7 +214,7 @@ def _weighted_orders(
     damping: float,
     kernels: Callable[[Array, Array], Array],
     marginals: tuple[Array, Array, Array, NDArray[np.intp]],
-    weight_moves: bool,
+    permute_weight: bool,
 ) -> Array:
     """Return the value for each order, (K, B, ...), given u, v, the weights and the orders."""
 
@@ -220,7 +222,7 @@ def _weighted_orders(
         result: Array = value(np, _joint(np, _weighted(np, f, weight[: len(f)]), g, damping))
         return result
 
-    return weighted_orders(kernels, at_orders, *marginals, weight_moves=weight_moves, piece=_MAX_PERMUTED)
+    return weighted_orders(kernels, at_orders, *marginals, permute_weight=permute_weight, piece=_MAX_PERMUTED)
 
 
 def _permuted(damping: float, f: Array, g: Array, permutations: Any) -> Array:

@@ -64,7 +64,7 @@ class Measure:
     implementation
         Function as ``"module:function"``. The function takes stacks ``(K, n)`` and returns ``(K,)``. A
         function with a shortcut for permutations accepts the keyword ``permutations``, orders (B, n) of the
-        rows of v, and returns ``(K, B)``. If it also accepts ``weight_moves`` (whether weights move with v
+        rows of v, and returns ``(K, B)``. If it also accepts ``permute_weight`` (whether weights move with v
         instead of staying with u), the shortcut supports positive weights and orders in which rows occur
         several times.
     learned

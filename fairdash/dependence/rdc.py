@@ -31,7 +31,7 @@ def hgr_rdc(
     scale: float = 1 / 6,
     repeats: int = 1,
     permutations: Index | None = None,
-    weight_moves: bool = False,
+    permute_weight: bool = False,
 ) -> Array:
     """Return the RDC of each pair: the first canonical correlation of random sines of the ranks.
 
@@ -52,7 +52,7 @@ def hgr_rdc(
         Number of draws of the projections; the result is the median over the draws.
     permutations : (B, n) array, optional
         Permutations of the rows of v.
-    weight_moves
+    permute_weight
         True if the weights of permuted rows move with v, False if they stay with u.
 
     Returns
@@ -79,7 +79,7 @@ def hgr_rdc(
         if permutations is not None and sample_weight is not None:
             draws.append(
                 weighted_orders(
-                    directions, _values, u, v, sample_weight, permutations, weight_moves=weight_moves
+                    directions, _values, u, v, sample_weight, permutations, permute_weight=permute_weight
                 )
             )
             continue

@@ -45,7 +45,7 @@ def hgr_spline(
     groups: Index | None = None,
     evaluation: Evaluation = "corrected",
     permutations: Index | None = None,
-    weight_moves: bool = False,
+    permute_weight: bool = False,
 ) -> Array:
     """Return the spline HGR of each of K pairs, in closed form and without a seed.
 
@@ -75,7 +75,7 @@ def hgr_spline(
     permutations : (B, n) array, optional
         Orders of the rows of v. For each order, the corrected value reuses the functions, and the
         cross-fitted value draws new folds.
-    weight_moves
+    permute_weight
         True if the weights of permuted rows move with v, False if they stay with u.
 
     Returns
@@ -101,7 +101,9 @@ def hgr_spline(
             f_members = f if len(f.member) == len(g.member) else f.repeated(len(g.member))
             return scores(f_members, g, weight, evaluation, columns, groups)
 
-        return weighted_orders(functions, value, u, v, sample_weight, permutations, weight_moves=weight_moves)
+        return weighted_orders(
+            functions, value, u, v, sample_weight, permutations, permute_weight=permute_weight
+        )
     result = np.empty((len(u), len(permutations)))
     step = max(1, _PIECE // u.shape[1])
     for k in range(len(u)):

@@ -389,7 +389,7 @@ def _null_values(estimator: Estimator, pairs: Pairs, orders: NDArray[np.intp]) -
         selected = np.arange(len(pairs.u)) if not moves else distinct
         weight = None if pairs.weight is None else pairs.weight[selected]
         sample = Pairs(pairs.u[selected], pairs.v[selected], weight)
-        values = estimator.permuted(sample, orders, weight_moves=moves)
+        values = estimator.permuted(sample, orders, permute_weight=moves)
         null = np.empty((len(pairs.u), len(orders)))
         null[untied] = values[np.searchsorted(selected, untied[0])]
         null[selected] = values

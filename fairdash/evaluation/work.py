@@ -21,10 +21,10 @@ from fairdash.training.sweep import STANDARD, Sweep, trains_for_holdout
 _SLOW_CORE_SHARE = 0.5
 #: Time for tuning the settings, as a share of the training time of the models.
 _TUNING = 0.05
-#: `_BASELINE_SECONDS`: seconds per row and split for baselines and tariffs. `_MEASURED`, `_PERMUTED`,
-#: `_JUDGED`: seconds per model and row, with all measures together, for the values, for one permutation and
-#: for the verdict.
-_BASELINE_SECONDS, _MEASURED, _PERMUTED, _JUDGED = 4e-5, 3.5e-6, 1.2e-6, 0.9e-6
+#: Seconds per row and split for baselines and tariffs.
+_BASELINE_SECONDS = 4e-5
+#: Seconds per model and row for the values of all measures, for one permutation, and for the verdict.
+_VALUE_SECONDS, _PERMUTATION_SECONDS, _VERDICT_SECONDS = 3.5e-6, 1.2e-6, 0.9e-6
 #: Task of :func:`slowness`: its number of rows, and the seconds that it takes on a normal core.
 _ROWS_OF_A_LAYER, _SECONDS_OF_A_LAYER = 512, 0.01
 #: Time for the reference prices, as a share of the total time of a run.
@@ -73,8 +73,9 @@ class Work:
         seconds *= 1 + confirms / n_splits
         test = TEST_SHARE * n_rows
         rows = min(test, MAX_ROWS)
-        measured = rows * (_MEASURED * (3 * models + 2 * blends) + _PERMUTED * orders * models)
-        assess_seconds = _JUDGED * min(test, MAX_JUDGED_ROWS) * (models + blends)
+        per_row = _VALUE_SECONDS * (3 * models + 2 * blends) + _PERMUTATION_SECONDS * orders * models
+        measured = rows * per_row
+        assess_seconds = _VERDICT_SECONDS * min(test, MAX_JUDGED_ROWS) * (models + blends)
         self._seconds: dict[str, float] = {
             "pilot": pilot * _SLOW_CORE_SHARE,
             "tuning": _TUNING * seconds * is_tuned,

@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 
 #: A variable with heavy tails is lognormal; this is the standard deviation of its logarithm.
 _LOG_SD = 2.0
-_POINTS_OF_F = 2000
+_GRID_POINTS = 2000
 
 POINTS = "points"
 NO_LINK, VERY_FAST = "none", "very_fast_cosine"
@@ -151,8 +151,8 @@ class Scene:
         """Mean m and factor c for heavy tails: V is replaced by e^(c (V − m))."""
         # Mean and standard deviation belong to the distribution, not to the sample, because the value of a
         # row must not depend on other rows.
-        middles = HALF_WIDTH * (2 * (np.arange(_POINTS_OF_F) + 0.5) / _POINTS_OF_F - 1)
-        f = self.shape(middles)
+        midpoints = HALF_WIDTH * (2 * (np.arange(_GRID_POINTS) + 0.5) / _GRID_POINTS - 1)
+        f = self.shape(midpoints)
         sd = math.hypot(float(f.std()), self.noise)
         return float(f.mean()), _LOG_SD / (sd if sd > 0 else 1.0)
 

@@ -32,7 +32,7 @@ _REACH = 6.0
 _SPACING = 0.25
 _MAX_POINTS = 1200
 #: Number of points at which f is given. A pattern with forty waves needs this many.
-_POINTS_OF_F = 2001
+_GRID_POINTS = 2001
 #: A pattern with at most this number of different values counts as discrete.
 _FEW_VALUES = 20
 #: Noise below this share of the range counts as zero, because 500 cells can't resolve it.
@@ -83,7 +83,7 @@ def truth_of(shape: Pattern, *, noise: float) -> Truth:
         Raised if ``noise`` is negative or not finite.
     """
     hgr = pattern_hgr(shape, noise=noise).value
-    u = np.linspace(-HALF_WIDTH, HALF_WIDTH, _POINTS_OF_F)
+    u = np.linspace(-HALF_WIDTH, HALF_WIDTH, _GRID_POINTS)
     count = _CELLS * _POINTS_PER_CELL
     w = np.sort(shape(HALF_WIDTH * (2 * (np.arange(count) + 0.5) / count - 1)))
     width = float(w[-1] - w[0])

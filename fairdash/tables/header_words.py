@@ -140,23 +140,23 @@ def _split_age(word: str) -> tuple[str, ...]:
     >>> _split_age("versicherungsnehmeralter"), _split_age("agencement"), _split_age("halter")
     (('versicherungsnehmer', 'alter'), ('agencement',), ('halter',))
     """
-    ages, owners = _vocabulary()
-    if word in ages or word in owners:
+    ages, nouns = _vocabulary()
+    if word in ages or word in nouns:
         return (word,)
     for age in ages:
         if word.endswith(age):
             for link in _LINKS:
-                if owner := _person_or_thing(word.removesuffix(age).removesuffix(link), owners):
-                    return owner, age
-        if word.startswith(age) and (owner := _person_or_thing(word.removeprefix(age), owners)):
-            return age, owner
+                if noun := _person_or_thing(word.removesuffix(age).removesuffix(link), nouns):
+                    return noun, age
+        if word.startswith(age) and (noun := _person_or_thing(word.removeprefix(age), nouns)):
+            return age, noun
     return (word,)
 
 
-def _person_or_thing(text: str, owners: Collection[str]) -> str | None:
-    """Return a string without a small first word such as "du" if the rest is in `owners`, else None."""
+def _person_or_thing(text: str, nouns: Collection[str]) -> str | None:
+    """Return a string without a small first word such as "du" if the rest is in `nouns`, else None."""
     without_small_word = (text.removeprefix(small) for small in sorted(_SMALL))
-    return next((owner for owner in (text, *without_small_word) if owner in owners), None)
+    return next((noun for noun in (text, *without_small_word) if noun in nouns), None)
 
 
 @cache

@@ -82,8 +82,8 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         Method to compute the price without s: ``"trees"``, ``"factors"`` or ``"network"``. With
         ``"factors"``, the original price is multiplied by a tariff of factors (:class:`fairdash.FairTariff`),
         fitted to the ratio of repaired to original price with the Poisson deviance. :meth:`export` writes
-        this tariff. With ``"network"``, a :class:`fairdash.FairRegressor` learns the price with a penalty,
-        whose weight λ trial trainings find; training takes about twenty times as long as fitting trees.
+        this tariff. With ``"network"``, a :class:`fairdash.FairRegressor` learns the price with a penalty.
+        Trial trainings select its weight λ. Training takes about twenty times as long as fitting trees.
     monotone
         With ``"trees"``: true if the repaired price must not fall when only the original price rises. The
         price of ``"factors"`` always rises with the original price.

@@ -84,7 +84,7 @@ def in_bins(columns: Array, count: int) -> Array:
             continue
         upper_edges = np.unique(sorted_values[np.arange(1, count + 1) * len(sorted_values) // count - 1])
         starts = np.searchsorted(sorted_values, upper_edges, side="right")
-        middles = sorted_values[(np.concatenate([[0], starts[:-1]]) + starts) // 2]
+        midpoints = sorted_values[(np.concatenate([[0], starts[:-1]]) + starts) // 2]
         is_known = ~np.isnan(column)
-        column[is_known] = middles[np.searchsorted(upper_edges, column[is_known])]
+        column[is_known] = midpoints[np.searchsorted(upper_edges, column[is_known])]
     return columns

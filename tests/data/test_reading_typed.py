@@ -261,7 +261,7 @@ def test_a_data_frame_of_r_is_read_with_its_types(tmp_path: Path) -> None:
     content = written_by_rdata(tmp_path, first=frame, second=frame[["n"]])
     got, report = read_table(content)
     pd.testing.assert_frame_equal(got, frame, check_dtype=False)
-    assert "Table “first” is read, one of 2 in the file" in said(report)
+    assert "fairdash reads the table “first”, one of 2 in the file" in said(report)
     assert list(read_table(content, sheet="second")[0]) == ["n"]
     with pytest.raises(OptionError, match="no table of this name"):
         read_table(content, sheet="gone")

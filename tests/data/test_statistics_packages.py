@@ -128,7 +128,9 @@ def test_each_table_of_a_sas_transport_file_can_be_read(version: int, tmp_path: 
     first, report = read_table(content)
     assert first.to_dict("list") == {"AGE": [20.0, 30.0, 40.5]}
     assert (report.sheet, report.sheets) == (known[0], known)
-    assert f"Table “PRICES” is read, one of 2 in the file (“PRICES”, “{known[1]}”)." in report.notes
+    assert (
+        f"fairdash reads the table “PRICES”, one of 2 in the file (“PRICES”, “{known[1]}”)." in report.notes
+    )
     second, report = read_table(content, sheet=known[1])
     assert second.to_dict("list") == {"TOWN": ["Metz", "Bern"], "N": [1, 2]}
     assert report.sheet == known[1]

@@ -200,7 +200,9 @@ def test_measures_are_finite_for_few_rows(id):
 
 
 @pytest.mark.parametrize("moves", [False, True])
-@pytest.mark.parametrize("id", [id for id, one in REGISTRY.items() if "weight_moves" in keywords(one.load())])
+@pytest.mark.parametrize(
+    "id", [id for id, one in REGISTRY.items() if "permute_weight" in keywords(one.load())]
+)
 def test_the_fast_path_for_weighted_permutations_equals_measuring_each_permutation(id, moves):
     rng, n = np.random.default_rng(3), 200
     weight = rng.uniform(0.1, 1, size=(1, n))
@@ -209,7 +211,7 @@ def test_the_fast_path_for_weighted_permutations_equals_measuring_each_permutati
     few, many = np.round(rng.normal(size=n)), rng.normal(size=n)
     for u, v in ((few, few[::-1]), (many, few), (few, many), (many, many[::-1])):
         quick = Estimator(REGISTRY[id], random_state=1).permuted(
-            Pairs(u[None], v[None], weight), orders, weight_moves=moves
+            Pairs(u[None], v[None], weight), orders, permute_weight=moves
         )
         weights = [weight[0][order] if moves else weight[0] for order in orders]
         pairs = zip(orders, weights, strict=True)

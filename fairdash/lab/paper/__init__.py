@@ -140,7 +140,7 @@ def study_ids(prefix: str = "", folder: Path = COMMITTED) -> tuple[str, ...]:
 
 
 def judgements_of(study: str) -> dict[str, Any]:
-    """Return the sentences that compare a study's stored result with the paper, by place on the page."""
+    """Return the sentences that compare a study's result with the paper, keyed by position on the page."""
     texts: dict[str, dict[str, Any]] = json.loads((COMMITTED / JUDGED).read_text(encoding="utf-8"))
     return texts[study]
 

@@ -13,7 +13,7 @@ MAX_PARQUET = 2_000 * 10**6
 MAX_CELLS = 50 * 10**6
 MAX_PARQUET_CELLS = 100 * 10**6
 MAX_COLUMNS = 10_000
-PARQUET_MARK = b"PAR1"
+PARQUET_MAGIC = b"PAR1"
 #: Memory in bytes that the reading of a table may use on any machine. On a large machine, the limit is
 #: higher.
 MAX_MEMORY = 1_500 * 10**6
@@ -40,7 +40,7 @@ def check_file(size: int, begins: bytes) -> None:
     ReadingError
         The size exceeds MAX_FILE, or MAX_PARQUET for a Parquet file.
     """
-    largest = MAX_PARQUET if begins.startswith(PARQUET_MARK) else MAX_FILE
+    largest = MAX_PARQUET if begins.startswith(PARQUET_MAGIC) else MAX_FILE
     if size > largest:
         raise too_large(
             f"the size of the file is {megabytes(size, decimals=0)}, more than {largest // 10**6:,}"

@@ -83,7 +83,9 @@ def read_rda(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, Rea
         raise no_rows("the data frame")
     table = TableBuilder(list(columns), np.arange(1, n_rows + 1), options)
     if len(frames) > 1:
-        table.notes.append(f"Table “{chosen}” is read, one of {len(frames)} in the file ({few(frames)}).")
+        table.notes.append(
+            f"fairdash reads the table “{chosen}”, one of {len(frames)} in the file ({few(frames)})."
+        )
     if other_objects:
         table.notes.append(
             f"These objects of the file are not read, because they are no data frames: {few(other_objects)}."

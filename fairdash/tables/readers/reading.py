@@ -58,7 +58,7 @@ READERS: Mapping[str, Reader] = MappingProxyType(
         **dict.fromkeys((SAS, STATA, SPSS), read_statistics),
     }
 )
-_FIRST_BYTES = ((limits.PARQUET_MARK, PARQUET),)
+_FIRST_BYTES = ((limits.PARQUET_MAGIC, PARQUET),)
 
 _GZIP, _ZIP, _BZIP2, _XZ = b"\x1f\x8b", b"PK\x03\x04", b"BZh", b"\xfd7zXZ\x00"
 _ZIP_ENTRY = b"PK\x01\x02"
@@ -165,7 +165,7 @@ def read_content(
     content: bytes, options: ReadingOptions, columns: Sequence[str] | None = None
 ) -> tuple[pd.DataFrame, ReadingReport]:
     """Read the bytes of a file as :func:`read_table` does."""
-    check_file(len(content), content[: len(limits.PARQUET_MARK)])
+    check_file(len(content), content[: len(limits.PARQUET_MAGIC)])
     content, packed = unpack(content, largest=limits.MAX_FILE)
     if not content.strip():
         raise empty_file()
@@ -245,7 +245,7 @@ def bytes_of(source: str | Path | bytes) -> bytes:
                 "Write the table as one file: pandas.read_parquet(folder).to_parquet(file).",
             )
         with Path(source).open("rb") as file:
-            check_file(Path(source).stat().st_size, file.read(len(limits.PARQUET_MARK)))
+            check_file(Path(source).stat().st_size, file.read(len(limits.PARQUET_MAGIC)))
         return Path(source).read_bytes()
     # A FairdashError is also a ValueError or an OSError, so it is raised again first. Any other ValueError
     # means that the path contains a NUL character.

@@ -105,7 +105,9 @@ def read_statistics(content: bytes, options: ReadingOptions) -> tuple[pd.DataFra
         if chosen not in tables:
             raise OptionError.of("the file has no table of this name", f"The file has {few(tables)}.")
         content = tables[chosen]
-        notes.append(f"Table “{chosen}” is read, one of {len(tables)} in the file ({few(tables)}).")
+        notes.append(
+            f"fairdash reads the table “{chosen}”, one of {len(tables)} in the file ({few(tables)})."
+        )
     with tempfile.TemporaryDirectory(prefix="fairdash-") as folder:
         source, target = Path(folder, "source"), Path(folder, "table.parquet")
         source.write_bytes(content)

@@ -40,7 +40,7 @@ _MIN_FOR_NOTE = 3
 
 
 class TableBuilder:
-    """Builder of a data frame and a report from the columns of a table, for all file formats.
+    """Collects the columns of a file of any format, and builds a data frame and a report from them.
 
     Parameters
     ----------

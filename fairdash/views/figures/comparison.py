@@ -170,14 +170,14 @@ def _panel(
     if len(chosen):
         edge = float(chosen["edge"].iloc[0])
         figure.add_shape(floor_rect(low - room, edge, theme, panel=number))
-        upright: Values = {"textangle": -90, "xanchor": "left", "yanchor": "bottom"}
+        vertical_text: Values = {"textangle": -90, "xanchor": "left", "yanchor": "bottom"}
         corner: Values = {
             "x": max(low, 0.0),
             "y": 0.02,
             "xref": axes_used["xref"],
             "yref": f"{axes_used['yref']} domain",
         }
-        figure.add_annotation(note("noise floor", colour=theme.quiet, size=11, **corner, **upright))
+        figure.add_annotation(note("noise floor", colour=theme.quiet, size=11, **corner, **vertical_text))
     style: Values = {"name": f"{audited}s: blends", "colour": theme.chosen, "width": 2, "hover": ""}
     figure.add_trace(line(path["x"], path["y"], **style, **axes))
     for rows, colour, symbol, size, label in (

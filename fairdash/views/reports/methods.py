@@ -44,10 +44,11 @@ def read_methods() -> pd.DataFrame:
 def mean_ranks(table: pd.DataFrame, *, several: bool = False) -> pd.DataFrame:
     """Return the mean rank of each method by error, one column per level, sorted by the overall mean.
 
-    Ranks include the data sets with one sensitive attribute or, if `several`, with more than one, and only
-    measures that find dependence in the standard network's predictions. Methods that don't reach a level
-    share the last ranks. Methods that need s to compute a price are left out. Methods with fewer splits than
-    others are also left out, because it is easier to reach a level in every split if there are fewer splits.
+    Ranks use the data sets with one sensitive attribute. If `several` is true, they use those with more.
+    A measure counts if it finds dependence in the standard network's predictions. Methods that don't
+    reach a level share the last ranks. Methods that need s to compute a price are left out. Methods with
+    fewer splits than others are also left out, because it is easier to reach a level in every split if
+    there are fewer splits.
     """
     joint = table["reading"].str.endswith(JOINT)
     is_several = table["data"].isin(table.loc[joint, "data"])
