@@ -54,7 +54,7 @@ def study(kills: int, rng: random.Random) -> pd.DataFrame:
     from fairdash.runs.state import DONE
     from fairdash.runs.store import Run, create_run
     from fairdash.storage.bundle import check
-    from tests.jobs.test_queues import LONGER, assert_equal, kill, processes, units
+    from tests.jobs.test_queues import LONGER, assert_same, kill, processes, units
     from tests.runs.test_runs import SOURCE
 
     undisturbed = create_run(SOURCE, LONGER)
@@ -78,7 +78,7 @@ def study(kills: int, rng: random.Random) -> pd.DataFrame:
             rows.append((moment, 1, lost, orphans, time.monotonic() - begun))
         _until(lambda run=run: run.status.is_over)
         assert run.status.state == DONE, run.status
-        assert_equal(run.read_result(), expected)
+        assert_same(run.read_result(), expected)
         whole.append(run.id)
         for id in whole:
             check(Run(id).folder / "result")

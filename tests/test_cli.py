@@ -23,6 +23,7 @@ from fairdash.errors import OptionError
 from fairdash.tables.leaks import BOUNDS
 from fairdash.tables.readers.reading import read_table
 from fairdash.utils.records import from_plain
+from fairdash.utils.text import p_value
 from tests.data.test_suggestion import claims as known_with_the_target
 
 pytestmark = pytest.mark.usefixtures("light_runs")
@@ -163,7 +164,7 @@ def test_measure_reports_conditional_dependence_given_other_columns(rated, comma
     assert printed["p_value"] < 0.01 < 0.05 < expected
     out = command(*options, *given)
     assert "Conditional on bonus, region:" in out
-    assert f"p-value      {expected:.3g}" in out
+    assert f"p-value      {p_value(expected)} of" in out
     assert "bonus" in command(*options, "--given", "bonnus", status=2)
 
 
