@@ -285,8 +285,8 @@ def test_another_server_process_stops_showing_deleted_data() -> None:
     assert cached.dataset_of(source).n_rows == len(cached.result_of(run).target) == 200
     assert cached.upload_of(source.sha256, source.name, source.reading)[1].n_rows == 200
     cached.contents_of(source.sha256)
-    elsewhere = f"from fairdash.runs.deletion import delete_file_and_derived as delete; delete('{source.sha256}')"
-    subprocess.run([sys.executable, "-c", elsewhere], check=True, env=os.environ)
+    code = f"from fairdash.runs.deletion import delete_file_and_derived as delete; delete('{source.sha256}')"
+    subprocess.run([sys.executable, "-c", code], check=True, env=os.environ)
     for look in (*looks(source, run), lambda: cached._load(source)):
         with pytest.raises(FairdashError):
             look()
