@@ -185,8 +185,8 @@ class TrainingSettings:
     def adversary_steps_in(self, epoch: int) -> int:
         """Return the number of adversary steps per predictor step in the epoch with this number, from 1.
 
-        >>> [TrainingSettings().adversary_steps_in(epoch) for epoch in (1, 30, 60)]
-        [10, 5, 3]
+        >>> tuple(TrainingSettings().adversary_steps_in(epoch) for epoch in (1, 30, 60))
+        (10, 5, 3)
         """
         if self.adversary_schedule == "constant":
             return self.adversary_steps
