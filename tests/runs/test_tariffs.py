@@ -140,13 +140,13 @@ def test_the_page_shows_the_cost_of_a_cap_on_premium_changes(run: Run) -> None:
     (table,) = (each.value for each in at.dataframe if "Premiums" in each.value)
     assert table["Premiums"].tolist() == ["Before the cap", "After the cap"]
     # Before the cap, the results equal those of the run at this weight, up to the optimiser's tolerance: the
-    # run fits all weights together. Below the floor, small changes of premiums move the value by a part of it.
+    # run fits all weights together. Below the floor, small changes of premiums move the value by up to its half.
     own = tariffs_of(run).loc[3.0]
     assert float(table["Deviance ÷ flat premium's"].iloc[0]) == pytest.approx(own["deviance"], abs=2e-4)
     cells = table["HGR_spline with age"].str.rstrip(")").str.split(" (", regex=False)
     (value, floor), (after, _) = (map(float, cell) for cell in cells)
     assert floor == pytest.approx(own["hgr_spline_floor"], abs=0.002)
-    assert value == pytest.approx(own["hgr_spline"], abs=floor / 4)
+    assert value == pytest.approx(own["hgr_spline"], abs=floor / 2)
     changed = [float(each.removesuffix(" %")) for each in table["Change by more than 10 %"]]
     assert changed[0] > 20 > changed[1] == 0
     assert after > value
