@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.tiers import few
-
 ROOT = Path(__file__).parent.parent
 EXAMPLES = {
     title: text
@@ -69,7 +67,8 @@ def test_contributing_has_an_example_for_every_kind_of_extension() -> None:
 
 
 @pytest.mark.printed
-@pytest.mark.parametrize("title", few(EXAMPLES, "Add a measure of dependence"))
+@pytest.mark.every_case
+@pytest.mark.parametrize("title", EXAMPLES)
 def test_an_example_in_contributing_works_as_written(title: str, source: Path) -> None:
     steps = list(STEP.finditer(EXAMPLES[title]))
     assert len(steps) >= 2

@@ -23,6 +23,7 @@ from pandas.api.types import is_numeric_dtype
 
 from fairdash.auditing.evidence import AuditResult
 from fairdash.auditing.models.foreign import ForeignModel
+from fairdash.auditing.plan import QUESTIONS
 from fairdash.auditing.result import Answer
 from fairdash.errors import Checks, DataError, FairdashError, OptionError
 from fairdash.tables.model_files.model_file import DIFFERS, LINKS, LOG_LOSSES, Link
@@ -35,7 +36,8 @@ Pricing = Callable[[pd.DataFrame], Array]
 #: Values of a column, each with its share of the exposure.
 Nodes = list[tuple[Any, float]]
 
-NUMBER = 11
+#: The answer about a model follows the answers to all questions.
+NUMBER = max(QUESTIONS) + 1
 TITLE = "What does the model do?"
 MODEL_PRICE = "model price"
 #: `MAX_ROWS`: maximum number of rows whose price is computed for each value of a column. `END`: share of the
