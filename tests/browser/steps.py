@@ -2,6 +2,7 @@
 
 import os
 import re
+from contextlib import suppress
 from typing import Any
 
 from axe_playwright_python.sync_playwright import Axe
@@ -126,10 +127,8 @@ def take_screenshots(page: Page, name: str) -> None:
 def to_the_largest(page: Page) -> str:
     """Move the slider of λ to its end, again if the page was just redrawn, and return the weight there."""
     for _ in range(2):
-        try:
+        with suppress(NotThere):
             return _at_the_end(page)
-        except NotThere:
-            continue
     return _at_the_end(page)
 
 
