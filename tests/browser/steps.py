@@ -31,11 +31,9 @@ def choose(page: Page, box: str | Locator, option: str, *, exact: bool = True) -
     wanted = page.get_by_role("option", name=option, exact=exact)
     for _ in range(4):
         box.click()
-        try:
+        with suppress(NotThere):
             wanted.click(timeout=8_000)
-        except NotThere:
-            continue
-        return
+            return
     wanted.click()
 
 
