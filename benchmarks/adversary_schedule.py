@@ -29,10 +29,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from benchmarks.portfolio import DATA, PERMUTATIONS
+from benchmarks.portfolio import DATA, errors_of
 from benchmarks.postprocessor import crossing
-from fairdash.evaluation import DEFAULT_MEASURE, wide
-from fairdash.evaluation.assess import assess_predictions
 from fairdash.evaluation.bench import LEVELS, with_interval
 from fairdash.evaluation.execute_sweep import with_lams_found
 from fairdash.training.crossvalidation import settings_of_splits, tune
@@ -55,7 +53,7 @@ def measured(
     found = with_lams_found(dataset, plan).lams if lams is None else tuple(lams)
     plan = replace(plan, lams=found, find_lams=False)
     print(name, method, *plan.lams, flush=True)
-    splits, device, loss = plan.splits(dataset), plan.device_for(dataset.n_rows), plan.settings.loss_function
+    splits, device = plan.splits(dataset), plan.device_for(dataset.n_rows)
     tuning, standard = tune(dataset, splits, plan.settings, random_state=plan.random_state, device=device)
     for schedule in schedules:
         settings = replace(plan.settings, adversary_schedule=schedule)
@@ -71,25 +69,9 @@ def measured(
         )
         seconds = time.process_time() - begun
         trained = with_standard(fair, standard, [model.method == STANDARD for model in models])
-        frame = wide(
-            assess_predictions(
-                dataset,
-                trained.predictions,
-                trained.members,
-                splits,
-                objective=plan.objective,
-                loss=loss,
-                measures=(DEFAULT_MEASURE,),
-                random_state=plan.random_state,
-                n_permutations=PERMUTATIONS,
-                parts=("test",),
-            )
-        )
-        names = {"deviance" if loss.power else "mse": "error", DEFAULT_MEASURE: "dependence"}
-        names |= {f"{DEFAULT_MEASURE}_floor": "floor"}
         yield (
-            frame[["lam", "split", *names]]
-            .rename(columns=names)
+            errors_of(dataset, trained, splits, plan)
+            .drop(columns="method")
             .assign(
                 data=name,
                 method=method,

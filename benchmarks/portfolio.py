@@ -32,6 +32,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -48,6 +49,7 @@ from fairdash.evaluation.assess import assess_predictions
 from fairdash.evaluation.bench import LEVELS as SHARES
 from fairdash.evaluation.bench import with_interval
 from fairdash.evaluation.execute_sweep import execute_sweep, with_lams_found
+from fairdash.training.splits import Split
 from fairdash.training.sweep import STANDARD, Sweep, default_plan, train_sweep
 from fairdash.views.reports.fronts import Front
 
@@ -103,13 +105,29 @@ def models_of(dataset: Dataset, plan: Sweep) -> pd.DataFrame:
     begun = time.process_time()
     trained = train_sweep(dataset, plan)
     seconds = time.process_time() - begun
+    (split,) = trained.splits
+    return (
+        errors_of(dataset, trained, trained.splits, plan)
+        .drop(columns="split")
+        .assign(
+            claims=bool(plan.settings.loss_function.power),
+            batch=plan.settings.batch_size,
+            epochs=plan.settings.n_epochs,
+            test_to_train=len(split.test) / len(split.train),
+            cpu_s=seconds,
+        )
+    )
+
+
+def errors_of(dataset: Dataset, trained: Any, splits: Sequence[Split], plan: Sweep) -> pd.DataFrame:
+    """Method, λ, split, error, dependence and floor of trained models on the test rows of each split."""
     loss = plan.settings.loss_function
     frame = wide(
         assess_predictions(
             dataset,
             trained.predictions,
             trained.members,
-            trained.splits,
+            splits,
             objective=plan.objective,
             loss=loss,
             measures=(DEFAULT_MEASURE,),
@@ -123,18 +141,7 @@ def models_of(dataset: Dataset, plan: Sweep) -> pd.DataFrame:
         DEFAULT_MEASURE: "dependence",
         f"{DEFAULT_MEASURE}_floor": "floor",
     }
-    (split,) = trained.splits
-    return (
-        frame[["method", "lam", *names]]
-        .rename(columns=names)
-        .assign(
-            claims=bool(loss.power),
-            batch=plan.settings.batch_size,
-            epochs=plan.settings.n_epochs,
-            test_to_train=len(split.test) / len(split.train),
-            cpu_s=seconds,
-        )
-    )
+    return frame[["method", "lam", "split", *names]].rename(columns=names)
 
 
 def compared(rows: pd.DataFrame) -> dict[str, object]:

@@ -336,7 +336,7 @@ def typical_gap(table: AuditTable, basis: Basis, curve: Curve) -> tuple[Estimate
 
 
 def root_of(covariance: Array) -> tuple[Array, Array]:
-    """Return standard deviations (J,), 1 for variance 0, and a root (J, J) of the correlation matrix."""
+    """Return standard deviations (J,), 1 for variance 0, and the correlations' symmetric root (J, J)."""
     scale = np.sqrt(np.maximum(np.diag(covariance), 0))
     scale[scale == 0] = 1.0
     return scale, symmetric_root(covariance / np.outer(scale, scale))
@@ -345,7 +345,7 @@ def root_of(covariance: Array) -> tuple[Array, Array]:
 def joint_limit_factor(covariance: Array, random_state: int | None) -> float:
     """Return the factor of standard errors that gives joint 95 % limits; NaN without numbers."""
     _, root = root_of(covariance)
-    draws = rng_of(Stream.AUDIT_SEGMENTS, random_state).normal(size=(_DRAWS, len(root))) @ root.T
+    draws = rng_of(Stream.AUDIT_SEGMENTS, random_state).normal(size=(_DRAWS, len(root))) @ root
     return float(np.quantile(np.abs(draws).max(axis=1), 1 - LEVEL)) if len(root) else np.nan
 
 
@@ -369,7 +369,7 @@ def _draw_errors(covariance: Array, random_state: int | None) -> Array:
     """Draw random errors of a curve, (draws, J), in pairs of opposite sign."""
     scale, root = root_of(covariance)
     half_draws = rng_of(Stream.AUDIT_DRAWS, random_state).normal(size=(_DRAWS // 2, len(scale)))
-    return (np.vstack([half_draws, -half_draws]) @ root.T) * scale
+    return (np.vstack([half_draws, -half_draws]) @ root) * scale
 
 
 def _draw_scales(freedom: Array, random_state: int | None) -> Array:
